@@ -41,7 +41,6 @@ beforeEach(async () => {
         handlers: {
           Search: notCalled,
           Suggest: notCalled,
-          ConfirmSearch: notCalled,
           AwaitIndex: notCalled,
           CheckDrift: notCalled,
           StartReindex: async () => ({}),

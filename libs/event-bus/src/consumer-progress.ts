@@ -27,13 +27,6 @@ export interface ConsumerProgress {
    * resolves as soon as it is. Failed events that await a retry are ignored.
    */
   whenCaughtUp(wait: Wait): Promise<boolean>;
-  /**
-   * The end of the stream, if everything up to there is handled as in `whenCaughtUp`. Undefined when something is not, or
-   * when that is not known within the timeout.
-   */
-  endIfCaughtUp(wait: Wait): Promise<number | undefined>;
-  /** The position of the newest event of the stream; undefined when that is not known within the timeout. */
-  streamEnd(wait: Wait): Promise<number | undefined>;
 }
 
 export interface ProgressOf {
@@ -80,9 +73,6 @@ export function consumerProgress(of: ProgressOf): ConsumerProgress {
       );
       return isCaughtUp === true;
     },
-    endIfCaughtUp: (wait) =>
-      within(wait, async ({ target, isCaughtUp }) => ((await isCaughtUp()) ? target : undefined)),
-    streamEnd: (wait) => within(wait, ({ target }) => target),
   };
 }
 

@@ -769,30 +769,7 @@ describe('waiting for written events', () => {
     const consumer = consumerFor('c', [SAVED], async () => {});
     expect(await sent(relay, 300)).toBe(false);
     expect(await consumer.whenCaughtUp({ timeoutMs: 300 })).toBe(false);
-    expect(await consumer.endIfCaughtUp({ timeoutMs: 300 })).toBeUndefined();
-    expect(await consumer.streamEnd({ timeoutMs: 300 })).toBeUndefined();
     expect(performance.now() - start).toBeLessThan(30_000);
-  });
-
-  test('knows the end of a stream that is handled, and only of that', async () => {
-    const relay = relayFor('records');
-    let isHeld = false;
-    const consumer = consumerFor('c', [SAVED], async () => {
-      await until(() => !isHeld);
-    });
-    const end = () => consumer.endIfCaughtUp({ timeoutMs: 60_000 });
-    await write(saved('a', 1), deleted('x', 1));
-    expect(await sent(relay)).toBe(true);
-    expect(await consumer.whenCaughtUp({ timeoutMs: 60_000 })).toBe(true);
-    expect(await end()).toBe(await consumer.streamEnd({ timeoutMs: 60_000 }));
-
-    isHeld = true;
-    await write(saved('a', 2));
-    expect(await sent(relay)).toBe(true);
-    expect(await end()).toBeUndefined();
-    isHeld = false;
-    expect(await consumer.whenCaughtUp({ timeoutMs: 60_000 })).toBe(true);
-    expect(await end()).toBe(await consumer.streamEnd({ timeoutMs: 60_000 }));
   });
 
   test('resolves when everything sent before was handled, whichever other events are in the stream', async () => {

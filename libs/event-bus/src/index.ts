@@ -6,7 +6,6 @@ export { ensureStream, STREAM } from './ensure-stream.ts';
 export { MIGRATIONS } from './migrations.ts';
 export { newEvent, type OutboxEvent } from './new-event.ts';
 export { type OpenStream, openStream } from './open-stream.ts';
-export { HAS_UNSENT } from './outbox-sent.ts';
 export { type Consumer, type ConsumerOptions, startConsumer } from './start-consumer.ts';
 export { type Relay, type RelayOptions, startRelay } from './start-relay.ts';
 export { type EphemeralOptions, subscribeEphemeral } from './subscribe-ephemeral.ts';

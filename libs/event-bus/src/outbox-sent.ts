@@ -2,9 +2,6 @@ import type { Sql } from '@kr/database';
 import type { Signal } from './signal.ts';
 import { endOf, pollUntil, type Wait } from './waiting.ts';
 
-/** SQL condition: an event of a committed change may not be in the stream yet. */
-export const HAS_UNSENT = 'exists (select from outbox where published_at is null)';
-
 // Each reads one end of the index of unpublished rows, so the length of the outbox does not matter.
 const NEWEST = 'select max(id)::text as id from outbox where published_at is null';
 const REMAINING =

@@ -19,7 +19,7 @@ import { startOperations } from './operations/start-operations.ts';
 import { SCHEMA } from './schema.ts';
 import { backfillMissing } from './search/backfill-missing.ts';
 import { engineTime, fairTurns } from './search/engine-time.ts';
-import { confirmSearch, search } from './search/search.ts';
+import { search } from './search/search.ts';
 import { suggest } from './search/suggest.ts';
 import { lifecycleSource } from './sources/lifecycle-source.ts';
 
@@ -86,20 +86,13 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     return (await client.awaitEventsSent({}, servicePrincipal('search'), wait)).areSent;
   };
   const arrival = {
-    senders: { records: sentBy(records), packages: sentBy(packages) },
+    senders: [sentBy(records), sentBy(packages)],
     consumer,
     checkBus: () => bus.check(),
   };
-  const written = awaitWrites({
-    ...arrival,
-    timeoutMs: config.ownWritesWaitMs,
-    logger,
-  });
 
   const hasArrived = async () => {
-    const areSent = await Promise.all(
-      [records, packages].map((client) => sentBy(client)(ARRIVAL_TIMEOUT_MS)),
-    );
+    const areSent = await Promise.all(arrival.senders.map((sent) => sent(ARRIVAL_TIMEOUT_MS)));
     return areSent.every(Boolean) && consumer.whenCaughtUp({ timeoutMs: ARRIVAL_TIMEOUT_MS });
   };
   const upkeep = keepUp({ index, source, logger, signal: stopping.signal }, now);
@@ -126,7 +119,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     index,
     limits,
     now,
-    awaitWrites: written,
+    awaitWrites: awaitWrites({ ...arrival, timeoutMs: config.ownWritesWaitMs, logger }),
     backfillMissing: backfillMissing({ index, source, logger }),
     eventsWaitMs: config.ownWritesWaitMs,
   };
@@ -139,11 +132,10 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
           Search: (request, call) => search(searching, request, call),
           Suggest: (request, { principal }) =>
             suggest({ index, openTime, limits: suggestLimits, now }, request, principal),
-          ConfirmSearch: confirmSearch({ consumer, timeoutMs: config.ownWritesWaitMs, logger }),
           AwaitIndex: awaitIndex({ ...arrival, now, logger }),
           ...operations.handlers,
         },
-        callers: { gateway: ['Search', 'Suggest', 'ConfirmSearch', 'AwaitIndex'], operator: OPERATED },
+        callers: { gateway: ['Search', 'Suggest', 'AwaitIndex'], operator: OPERATED },
       },
       {
         definition: definitions.deadLetters,

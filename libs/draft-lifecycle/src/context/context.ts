@@ -82,16 +82,16 @@ export interface ResolvedEntities {
   unresolved: ReadonlyMap<string, ServiceError>;
 }
 
-/** The entities of these ids, with their relations, without missing ones. `load` reads them. */
+/** The entities of these ids, with their relations, without missing ones. */
 export async function readResolved(
   context: LifecycleContext,
   ids: readonly string[],
-  load = () => context.store.loadEntities(context.database, ids, context.kind.related, context.documents),
 ): Promise<ResolvedEntities> {
+  const { database, documents, kind, store } = context;
   const asked = new Set<string>();
   const unknown = new Map<string, ServiceError>();
   for (;;) {
-    const entities = await load();
+    const entities = await store.loadEntities(database, ids, kind.related, documents);
     const pending = [...new Set([...entities.values()].flatMap((entity) => entity.pending))];
     const fresh = pending.filter((id) => !asked.has(id));
     const settled = fresh.length === 0 ? undefined : await context.publications.resolve(fresh);

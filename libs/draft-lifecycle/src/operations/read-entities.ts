@@ -23,36 +23,26 @@ import {
 } from '../context/context.ts';
 import { may, permit } from '../model/access.ts';
 import { type Form, refKey } from '../model/entity.ts';
-import { loadLatest, loadVersionHeads, loadWithOutbox, type VersionHead } from '../store/entities.ts';
+import { loadLatest, loadVersionHeads, type VersionHead } from '../store/entities.ts';
 import { entityDocument, entityDocuments, FORM_NAMES, type FormRef } from './documents.ts';
 
 const MAX_REFS = 1_000;
 
 /**
- * RPC ReadEntities: one statement for any number, also when it checks the outbox.
+ * RPC ReadEntities: one statement for any number.
  *
  * @throws ServiceError `invalid` when there are too many refs
  */
 export function readEntities(context: LifecycleContext) {
   return async (
-    { refs, looksAtOutbox = false, omitJson = false }: ReadEntitiesRequest__Output,
+    { refs, omitJson = false }: ReadEntitiesRequest__Output,
     { principal }: CallContext,
   ): Promise<ReadEntitiesResponse> => {
     if (refs.length > MAX_REFS)
       throw new ServiceError('invalid', `Not more than ${MAX_REFS} entities at once.`);
     const asked = refs.map(({ id, form }) => ({ id, form: formOf(form) }));
     const ids = [...new Set(asked.map(({ id }) => id))];
-    let hasUnsent = false;
-    const load = async () => {
-      const seen = await loadWithOutbox(context.database, ids, context.kind.related, context.documents);
-      hasUnsent = seen.hasUnsent;
-      return seen.entities;
-    };
-    const { entities, unresolved: unclear } = await readResolved(
-      context,
-      ids,
-      looksAtOutbox ? load : undefined,
-    );
+    const { entities, unresolved: unclear } = await readResolved(context, ids);
     const missing = ids.filter((id) => !entities.has(id));
     const why = missing.length === 0 ? undefined : await notFoundErrors(context, missing);
     const now = context.now();
@@ -81,7 +71,7 @@ export function readEntities(context: LifecycleContext) {
         ? { ref: message, error: toErrorDetail(outcome) }
         : { ref: message, document: byKey.get(refKey(ref)) ?? null };
     });
-    return { results, hasUnsent };
+    return { results };
   };
 }
 

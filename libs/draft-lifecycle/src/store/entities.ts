@@ -1,5 +1,4 @@
 import type { Sql } from '@kr/database';
-import { HAS_UNSENT } from '@kr/event-bus';
 import type { Issue } from '@kr/service-error';
 import { draftLocked } from '../model/access.ts';
 import type { Entity, Removal, StoredDocument } from '../model/entity.ts';
@@ -112,28 +111,6 @@ export async function loadEntities(
       ? await sql.$queryRawUnsafe<EntityRow[]>(`${select(related)} where v.id = any($1::text[])`, ids)
       : await budget.load((bytes) => sql.$queryRawUnsafe<EntityRow[]>(selectWithin(related), ids, bytes));
   return new Map(rows.map((row) => [row.id, entityOf(row)]));
-}
-
-/** As `loadEntities`, and in the same statement whether an event may not be sent yet. */
-export async function loadWithOutbox(
-  sql: Sql,
-  ids: readonly string[],
-  related: string,
-  budget: DocumentBudget,
-): Promise<{ entities: Map<string, Entity>; hasUnsent: boolean }> {
-  const rows = await budget.load((bytes) =>
-    sql.$queryRawUnsafe<((EntityRow | { id: null; bytes?: null }) & { has_unsent: boolean })[]>(
-      `select entity.*, outbox.has_unsent from (select ${HAS_UNSENT} as has_unsent) outbox
-       left join (${selectWithin(related)}) entity on true`,
-      ids,
-      bytes,
-    ),
-  );
-  const found = rows.filter((row) => row.id !== null);
-  return {
-    entities: new Map(found.map((row) => [row.id, entityOf(row)])),
-    hasUnsent: rows.some(({ has_unsent }) => has_unsent),
-  };
 }
 
 export async function lockEntities(sql: Sql, ids: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Clients } from '../clients.ts';
 import { type Endpoint, noContent, param } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
-import { findEntities, unsentEventsOf } from '../search/find-entities.ts';
+import { findEntities } from '../search/find-entities.ts';
 import type { PageLimits } from '../search/page-links.ts';
 import { DRAFT_RESOURCES_QUERY, readSearchQuery } from '../search/search-query.ts';
 
@@ -115,7 +115,6 @@ function listContextResources(clients: Clients, limits: PageLimits): Endpoint {
         kinds: ['record'],
         onlyIds: managed.ids,
         publishedIds: managed.publishedIds,
-        ...unsentEventsOf('record', managed),
       },
       { ...query, allVersions: true },
       call,

@@ -1,7 +1,7 @@
 import type { Clients } from '../clients.ts';
 import { type Endpoint, json, noContent, param } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
-import { findEntities, unsentEventsOf } from '../search/find-entities.ts';
+import { findEntities } from '../search/find-entities.ts';
 import type { PageLimits } from '../search/page-links.ts';
 import { DRAFT_RESOURCES_QUERY, readSearchQuery, resourcesQuery } from '../search/search-query.ts';
 
@@ -134,7 +134,6 @@ function listDraftResources(clients: Clients, limits: PageLimits): Endpoint {
         listing: 'LISTING_DRAFT_RESOURCES',
         kinds: ['record'],
         onlyIds: held.ids,
-        ...unsentEventsOf('package', held),
       },
       { ...query, allVersions: true },
       call,
@@ -158,7 +157,6 @@ function listPackageResources(clients: Clients, limits: PageLimits): Endpoint {
         onlyIds: held.ids,
         // Those of a draft version may be drafts, of which the index has no published form.
         publishedIds: held.isPublished ? held.ids : [],
-        ...unsentEventsOf('package', held),
       },
       query,
       call,

@@ -1,14 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { SearchRequest__Output } from '@kr/contracts';
-import { ServiceError } from '@kr/service-error';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
 
-const BOTH = ['records', 'packages'];
 const HIT = { kind: 'record', id: 'e7vvn-90a62', isDraft: true };
 
 let gateway: GatewayUnderTest;
 let token: string;
-/** The calls of the services, in order; of rendering calls only whether they had to read their outbox. */
+/** The calls of the services, in order. */
 let asked: string[];
 
 beforeAll(async () => {
@@ -18,21 +16,17 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 beforeEach(() => {
   asked = [];
-  gateway.script.search.Search = async ({ mayLeaveUnasked }: SearchRequest__Output) => {
-    asked.push(mayLeaveUnasked ? 'search' : 'search with news');
-    return { hits: [HIT], total: 1, unasked: mayLeaveUnasked ? BOTH : [], streamEnd: 7 };
+  gateway.script.search.Search = async () => {
+    asked.push('search');
+    return { hits: [HIT], total: 1 };
   };
-  gateway.script.search.ConfirmSearch = async ({ streamEnd }) => {
-    asked.push(`confirm ${streamEnd}`);
-    return { isConfirmed: true };
+  gateway.script.records.ReadEntities = async ({ refs }) => {
+    asked.push(`records: ${refs.length}`);
+    return { results: [{ document: aDocument() }] };
   };
-  gateway.script.records.ReadEntities = async ({ refs, looksAtOutbox }) => {
-    asked.push(`records: ${refs.length} ${looksAtOutbox}`);
-    return { results: [{ document: aDocument() }], hasUnsent: false };
-  };
-  gateway.script.packages.ReadEntities = async ({ refs, looksAtOutbox }) => {
-    asked.push(`packages: ${refs.length} ${looksAtOutbox}`);
-    return { results: [], hasUnsent: false };
+  gateway.script.packages.ReadEntities = async ({ refs }) => {
+    asked.push(`packages: ${refs.length}`);
+    return { results: [] };
   };
 });
 
@@ -43,34 +37,8 @@ async function list(path = '/api/user/records'): Promise<unknown[]> {
   return asked;
 }
 
-const LOOKS = ['packages: 0 true', 'records: 1 true'];
-
-describe('a page that may lack what was just written', () => {
-  test('is answered once every service that may have news has none, and the stream has not moved', async () => {
-    const [first, ...rest] = await list();
-    expect([first, rest.slice(0, 2).sort(), rest.slice(2)]).toEqual(['search', LOOKS, ['confirm 7']]);
-  });
-
-  test('is found again with the news when a service has some', async () => {
-    const { ReadEntities } = gateway.script.records;
-    gateway.script.records.ReadEntities = async (request, call) => ({
-      ...(await ReadEntities?.(request, call)),
-      hasUnsent: true,
-    });
-    expect((await list()).slice(3)).toEqual(['search with news', 'records: 1 false']);
-  });
-
-  test('searches again when an event arrived after the search', async () => {
-    gateway.script.search.ConfirmSearch = async () => ({ isConfirmed: false });
-    expect((await list()).slice(3)).toEqual(['search with news', 'records: 1 false']);
-  });
-
-  test('does not need the service that has no part in it', async () => {
-    gateway.script.packages.ReadEntities = async () => {
-      throw new ServiceError('unavailable', 'Away.');
-    };
-    expect((await list()).slice(2)).toEqual(['search with news', 'records: 1 false']);
-  });
+test('a page is searched once, and its hits are read from their services alone', async () => {
+  expect(await list()).toEqual(['search', 'records: 1']);
 });
 
 test('pages reach as far as the search service allows', async () => {
@@ -138,24 +106,13 @@ test('a suggestion is shown as long as a document that it is of may be read in t
   });
 });
 
-test('a list whose service has news is searched with them at once', async () => {
-  gateway.script.packages.ListResources = async () => ({ ids: [HIT.id], hasUnsent: true });
-  expect(await list('/api/packages/qbyhw-yw493/draft/resources')).toEqual([
-    'search with news',
-    'records: 1 false',
-  ]);
-});
-
-test('a list whose service has none passes that on', async () => {
-  gateway.script.packages.ListResources = async () => ({ ids: [HIT.id], hasUnsent: false });
-  gateway.script.search.Search = async ({ sentBy, onlyIds }) => {
-    asked.push(`sent by ${sentBy}, of ${onlyIds}`);
+test('the list of a package is restricted to its resources', async () => {
+  gateway.script.packages.ListResources = async () => ({ ids: [HIT.id] });
+  gateway.script.search.Search = async ({ onlyIds }) => {
+    asked.push(`of ${onlyIds}`);
     return { hits: [HIT], total: 1 };
   };
-  expect(await list('/api/packages/qbyhw-yw493/draft/resources')).toEqual([
-    'sent by packages, of e7vvn-90a62',
-    'records: 1 false',
-  ]);
+  expect(await list('/api/packages/qbyhw-yw493/draft/resources')).toEqual(['of e7vvn-90a62', 'records: 1']);
 });
 
 test.each([
@@ -165,7 +122,7 @@ test.each([
   'resources of a package that is published (%s) are missed in the index: %j',
   async (isPublished, missed) => {
     const published: string[][] = [];
-    gateway.script.packages.ListResources = async () => ({ ids: [HIT.id], hasUnsent: true, isPublished });
+    gateway.script.packages.ListResources = async () => ({ ids: [HIT.id], isPublished });
     gateway.script.search.Search = async ({ publishedIds }) => {
       published.push(publishedIds);
       return { hits: [HIT], total: 1 };

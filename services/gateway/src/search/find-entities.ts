@@ -27,14 +27,8 @@ export async function chargeSearch<Answer extends { engineMs: number }>(
   }
 }
 
-/** The scope of a listing beside its query, and what is known about unsent events for it. */
-export type Scope = Pick<
-  SearchRequest,
-  'listing' | 'kinds' | 'onlyIds' | 'publishedIds' | 'sentBy' | 'mayLeaveUnasked'
->;
-
-/** The service of each kind, as the search service names it. */
-const SERVICES = { record: 'records', package: 'packages' } as const satisfies Record<Kind, string>;
+/** The scope of a listing beside its query. */
+export type Scope = Pick<SearchRequest, 'listing' | 'kinds' | 'onlyIds' | 'publishedIds'>;
 
 /** The body of a listing. */
 interface FoundListing {
@@ -42,14 +36,6 @@ interface FoundListing {
   aggregations: unknown;
   sortBy: string;
   links: Links;
-}
-
-/** Whether a service that this request queried has unsent events. */
-export function unsentEventsOf(
-  kind: Kind,
-  { hasUnsent }: { hasUnsent: boolean },
-): Pick<Scope, 'sentBy' | 'mayLeaveUnasked'> {
-  return hasUnsent ? { mayLeaveUnasked: false } : { sentBy: [SERVICES[kind]] };
 }
 
 /**
@@ -64,10 +50,9 @@ export async function findEntities(
   call: Call,
 ): Promise<JsonReply & { body: FoundListing }> {
   const { size, page, cursor, q, bbox, allVersions } = query;
-  const request = { mayLeaveUnasked: true, ...scope, ...query };
-  const { found, rendered } =
-    (await upToDate(await findPage(clients, request, call), clients, call)) ??
-    (await findPage(clients, { ...request, mayLeaveUnasked: false }, call));
+  const { caller, principal, signal } = call;
+  const request = { ...scope, ...query, caller };
+  const found = await chargeSearch(call, () => clients.search.search(request, principal, { signal }));
   const total = Number(found.total);
   const parameters: [string, string][] = [
     ['sort', found.sortBy],
@@ -80,7 +65,7 @@ export async function findEntities(
   ];
   const url = `${call.baseUrl}${call.path}`;
   const body: FoundListing = {
-    hits: { hits: rendered, total },
+    hits: { hits: await render(clients, found, call), total },
     aggregations: found.aggregationsJson.length === 0 ? {} : JSON.parse(found.aggregationsJson.toString()),
     sortBy: found.sortBy,
     links:
@@ -91,72 +76,29 @@ export async function findEntities(
   return { ...json(200, body), body };
 }
 
-interface Page {
-  found: SearchResponse__Output;
-  rendered: Json[];
-  /** Whether a service that the search had not queried has unsent events, or did not answer. */
-  hasUnsent: boolean;
-}
-
-async function findPage(clients: Clients, request: SearchRequest, call: Call): Promise<Page> {
-  const { caller, principal, signal } = call;
-  const found = await chargeSearch(call, () =>
-    clients.search.search({ ...request, caller }, principal, { signal }),
-  );
-  return { found, ...(await render(clients, found, call)) };
-}
-
-/**
- * The page, unless a write before the request may be missing from it: when the page was rendered, all events were in the
- * stream, and the stream had not grown since the search.
- */
-async function upToDate(page: Page, { search }: Clients, call: Call): Promise<Page | undefined> {
-  const { unasked, streamEnd } = page.found;
-  if (unasked.length === 0) return page;
-  if (page.hasUnsent) return undefined;
-  const { isConfirmed } = await search.confirmSearch({ streamEnd }, call.principal, { signal: call.signal });
-  return isConfirmed ? page : undefined;
-}
-
 /** Errors that concern one hit only; an unavailable service fails the whole page. */
 const PASSED_OVER: ReadonlySet<string> = new Set(['not_found', 'gone', 'forbidden', 'unavailable']);
 
-/** A service that does not answer may have unsent events. */
-const SILENT = { results: [], hasUnsent: true };
-
 /** The hits in their order, except entities that were deleted or restricted since they were indexed, or are being published. */
-async function render(
-  clients: Clients,
-  { hits, unasked }: SearchResponse__Output,
-  call: Call,
-): Promise<Pick<Page, 'rendered' | 'hasUnsent'>> {
+async function render(clients: Clients, { hits }: SearchResponse__Output, call: Call): Promise<Json[]> {
   const rendered = new Map<string, Json>();
-  let hasUnsent = false;
   await Promise.all(
     KINDS.map(async (kind) => {
       const refs = hits
         .filter((hit) => hit.kind === kind)
         .map(({ id, isDraft }) => ({ id, form: formOf(isDraft) }));
-      const looksAtOutbox = unasked.includes(SERVICES[kind]);
-      if (refs.length === 0 && !looksAtOutbox) return;
-      const answering = clients.lifecycle[kind].readEntities({ refs, looksAtOutbox }, call.principal, {
-        signal: call.signal,
-      });
-      // Whom the page shows nothing of need not be there.
-      const answer = await (refs.length === 0 ? answering.catch(() => SILENT) : answering);
-      hasUnsent ||= answer.hasUnsent;
-      for (const { document, error } of answer.results) {
+      if (refs.length === 0) return;
+      const { principal, signal } = call;
+      const { results } = await clients.lifecycle[kind].readEntities({ refs }, principal, { signal });
+      for (const { document, error } of results) {
         if (document) rendered.set(keyOf(kind, document), entityJson(document, kind, call));
         else if (error && !PASSED_OVER.has(error.kind)) throw fromErrorDetail(error);
       }
     }),
   );
-  return {
-    hasUnsent,
-    rendered: hits
-      .map(({ kind, id, isDraft }) => rendered.get(`${kind} ${id} ${formOf(isDraft)}`))
-      .filter((entity) => entity !== undefined),
-  };
+  return hits
+    .map(({ kind, id, isDraft }) => rendered.get(`${kind} ${id} ${formOf(isDraft)}`))
+    .filter((entity) => entity !== undefined);
 }
 
 function keyOf(kind: Kind, { id, form }: EntityDocument__Output): string {

@@ -115,9 +115,9 @@ export function listContextResources({ records, database }: PackagesContext) {
       recordAccess: 'restricted',
       filesAccess: 'restricted',
     } as const;
-    if (!allows(principal, 'read_draft', drafts)) return { hasUnsent: false };
+    if (!allows(principal, 'read_draft', drafts)) return {};
     const self = servicePrincipal('packages', principal.requestId);
-    const { ids, publishedIds, hasUnsent } = await records.listManagedRecords({ packageParentId }, self);
-    return { ids, publishedIds, hasUnsent };
+    const { ids, publishedIds } = await records.listManagedRecords({ packageParentId }, self);
+    return { ids, publishedIds };
   };
 }

@@ -119,7 +119,6 @@ describe('the context of a package', () => {
     expect(await service.packages.listContextResources({ packageParentId: parentId }, OWNER)).toEqual({
       ids: ['r1', 'r2'],
       publishedIds: ['r2'],
-      hasUnsent: true,
     });
   });
 

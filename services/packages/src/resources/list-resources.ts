@@ -7,7 +7,7 @@ import type {
 } from '@kr/contracts';
 import { assertService, type LifecycleContext, loadEntities, may, removedError } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
-import { resourceIdsOfEach, resourcesAndOutbox, versionIds } from '../store/resource-store.ts';
+import { resourceIdsOfEach, resourcesAndAccess, versionIds } from '../store/resource-store.ts';
 import { versionUpdate } from './version-update.ts';
 
 /**
@@ -21,12 +21,12 @@ export function listResources({ database, now }: LifecycleContext) {
     { packageId, asDraft }: ListResourcesRequest__Output,
     { principal }: CallContext,
   ): Promise<ListResourcesResponse> => {
-    const { ids, hasUnsent, version } = await resourcesAndOutbox(database, packageId);
-    if (version === null) return { hasUnsent };
+    const { ids, version } = await resourcesAndAccess(database, packageId);
+    if (version === null) return {};
     if (!asDraft && version.removal !== null) throw removedError(version.removal);
     const isPublished = version.isPublished && may(principal, 'read', version, version, now());
     const isListed = isPublished || may(principal, 'read_draft', version, version, now());
-    return { ids: isListed ? ids : [], hasUnsent, isPublished };
+    return { ids: isListed ? ids : [], isPublished };
   };
 }
 

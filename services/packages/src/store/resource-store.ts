@@ -1,6 +1,5 @@
 import type { Sql } from '@kr/database';
 import type { Removal, StoredDocument } from '@kr/draft-lifecycle';
-import { HAS_UNSENT } from '@kr/event-bus';
 
 /** The resources of one package version, in the order they were added. */
 export async function resourceIdsOf(sql: Sql, packageId: string): Promise<string[]> {
@@ -36,7 +35,6 @@ export async function versionIds(sql: Sql, afterId: string, limit: number): Prom
 
 interface ResourcesRow {
   resource_id: string | null;
-  has_unsent: boolean;
   parent_id: string | null;
   owner_id: string;
   managed_by: string | null;
@@ -54,25 +52,24 @@ export interface VersionAccess {
   removal: Removal | null;
 }
 
-/** As `resourceIdsOf`, and in the same statement whether an event may not be sent yet, and who may read the version. */
-export async function resourcesAndOutbox(
+/** As `resourceIdsOf`, and in the same statement the facts about access to the version. */
+export async function resourcesAndAccess(
   sql: Sql,
   packageId: string,
-): Promise<{ ids: string[]; hasUnsent: boolean; version: VersionAccess | null }> {
+): Promise<{ ids: string[]; version: VersionAccess | null }> {
   const rows = await sql.$queryRawUnsafe<ResourcesRow[]>(
-    `select held.resource_id, outbox.has_unsent, v.parent_id, p.owner_id, p.managed_by, v.removal,
+    `select held.resource_id, v.parent_id, p.owner_id, p.managed_by, v.removal,
        v.visible as is_published, coalesce(v.document, d.document) -> 'access' as access
-     from (select ${HAS_UNSENT} as has_unsent) outbox
-     left join version v on v.id = $1
+     from version v
      left join draft d on d.id = v.id
      left join parent p on p.id = v.parent_id
-     left join package_resource held on held.package_id = $1 order by held.position`,
+     left join package_resource held on held.package_id = v.id
+     where v.id = $1 order by held.position`,
     packageId,
   );
   const [first] = rows;
   return {
     ids: rows.flatMap(({ resource_id }) => resource_id ?? []),
-    hasUnsent: rows.some(({ has_unsent }) => has_unsent),
     version:
       first === undefined || first.parent_id === null || first.access === null
         ? null

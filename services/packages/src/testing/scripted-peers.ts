@@ -155,7 +155,7 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     async ListManagedRecords({ packageParentId }) {
       const managed = [...records.values()].filter(({ managedBy }) => managedBy === packageParentId);
       const ids = managed.map(({ id }) => id ?? '');
-      return { ids, publishedIds: ids.slice(1), hasUnsent: true };
+      return { ids, publishedIds: ids.slice(1) };
     },
   };
   const filesHandlers: Partial<Handlers<typeof definitions.files>> = {

@@ -1,5 +1,4 @@
 import type { Sql } from '@kr/database';
-import { HAS_UNSENT } from '@kr/event-bus';
 
 /** Lets a package manage these parents, which are locked. */
 export async function beginManagement(
@@ -35,40 +34,35 @@ export async function managerIds(sql: Sql, afterId: string, limit: number): Prom
   return rows.map(({ managed_by }) => managed_by);
 }
 
-/** The versions that a package manages, oldest first, with the facts read in the same query. */
+/** The versions that a package manages, oldest first. */
 export interface ManagedVersions {
   ids: string[];
   publishedIds: string[];
   /** Publications that have staged some of them. */
   pending: string[];
-  /** Whether an event of this service may not be sent yet. */
-  hasUnsent: boolean;
 }
 
 interface ManagedRow {
-  id: string | null;
+  id: string;
   visible: boolean;
   publication_id: string | null;
-  has_unsent: boolean;
 }
 
 /** Of each managed parent its latest published version, and the one that is on its way. */
 export async function managedBy(sql: Sql, packageParentId: string): Promise<ManagedVersions> {
-  const rows = await sql.$queryRawUnsafe<ManagedRow[]>(
-    `select v.id, v.visible, v.publication_id, outbox.has_unsent
-     from (select ${HAS_UNSENT} as has_unsent) outbox
-     left join (parent p join version v on v.parent_id = p.id) on p.managed_by = $1
+  const versions = await sql.$queryRawUnsafe<ManagedRow[]>(
+    `select v.id, v.visible, v.publication_id
+     from parent p join version v on v.parent_id = p.id
+     where p.managed_by = $1
        and (not v.visible
             or v.version_index = (select max(version_index) from version where parent_id = p.id and visible))
      order by p.managed_at, p.id, v.version_index`,
     packageParentId,
   );
-  const versions = rows.flatMap(({ id, ...version }) => (id === null ? [] : [{ ...version, id }]));
   return {
     ids: versions.map(({ id }) => id),
     publishedIds: versions.filter(({ visible }) => visible).map(({ id }) => id),
     pending: [...new Set(versions.flatMap(({ publication_id }) => publication_id ?? []))],
-    hasUnsent: rows.some(({ has_unsent }) => has_unsent),
   };
 }
 

@@ -63,7 +63,7 @@ beforeEach(async () => {
   await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
   pool = new pg.Pool({ connectionString: database.url, max: 4 });
   pool.on('error', () => {});
-  tables = new pg.Pool({ connectionString: database.url, max: 1 });
+  tables = new pg.Pool({ connectionString: database.url, max: 1, idleTimeoutMillis: 0 });
   tables.on('error', () => {});
   index = await openPostgresIndex(database.url, { maxConnections: 4 });
   await useLiveTables(tables);

@@ -1,5 +1,3 @@
-import type { SenderName } from '../consume/await-writes.ts';
-import type { EntityKind } from '../documents/entity.ts';
 import type { Scope, Sort } from '../engine/search-engine.ts';
 
 /** The scope and the options of one listing (REST document, section 4.9). */
@@ -9,16 +7,8 @@ export interface ListingSettings {
   latestByDefault: boolean;
   needsCredential: boolean;
   takesIds: boolean;
-  /**
-   * The services whose writes may change it: it waits until the index has their events, so
-   * that callers find their recent writes.
-   */
-  changedBy: (kinds: readonly EntityKind[]) => readonly SenderName[];
-  /**
-   * The services whose events add entities that are known to exist; it waits for them before these are
-   * fetched.
-   */
-  missingFrom: readonly SenderName[];
+  /** Whether it waits until the index has earlier writes, so that callers find their changes. */
+  awaitsWrites: boolean;
   sorts: readonly Sort[];
   /** Without a query; with one it is `bestmatch`. */
   defaultSort: Sort;
@@ -36,8 +26,6 @@ const THEMES = [
   'subject',
 ] as const;
 
-const BOTH: readonly SenderName[] = ['records', 'packages'];
-
 const SORTS: readonly Sort[] = ['bestmatch', 'newest', 'oldest', 'version'];
 const SORTS_BY_UPDATE: readonly Sort[] = [...SORTS, 'updated-desc', 'updated-asc'];
 
@@ -47,8 +35,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: true,
     needsCredential: false,
     takesIds: false,
-    changedBy: () => [],
-    missingFrom: [],
+    awaitsWrites: false,
     sorts: SORTS,
     defaultSort: 'newest',
     facets: THEMES,
@@ -58,9 +45,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: true,
     needsCredential: true,
     takesIds: false,
-    // A package takes its resources along when it is published.
-    changedBy: (kinds) => (kinds.includes('record') ? BOTH : ['packages']),
-    missingFrom: [],
+    awaitsWrites: true,
     sorts: SORTS_BY_UPDATE,
     defaultSort: 'updated-desc',
     facets: THEMES,
@@ -70,9 +55,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: false,
     needsCredential: false,
     takesIds: true,
-    // Resources of a package may be missing in the index, and are fetched then.
-    changedBy: () => ['records'],
-    missingFrom: [],
+    awaitsWrites: true,
     sorts: SORTS,
     defaultSort: 'newest',
     facets: ['access_status', 'resource_type', 'base_type'],
@@ -82,8 +65,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: false,
     needsCredential: false,
     takesIds: true,
-    changedBy: () => BOTH,
-    missingFrom: [],
+    awaitsWrites: true,
     sorts: SORTS_BY_UPDATE,
     defaultSort: 'updated-desc',
     facets: ['access_status', 'is_published', 'resource_type', 'base_type'],
@@ -93,9 +75,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: false,
     needsCredential: false,
     takesIds: true,
-    // The request has the published resources of packages; only missing ones must be awaited.
-    changedBy: () => ['records'],
-    missingFrom: ['packages'],
+    awaitsWrites: true,
     sorts: SORTS_BY_UPDATE,
     defaultSort: 'updated-desc',
     facets: ['access_status', 'is_published', 'resource_type', 'base_type'],

@@ -24,8 +24,6 @@ const REQUEST: SearchRequest__Output = {
   cursor: '',
   onlyIds: [],
   publishedIds: [],
-  sentBy: [],
-  mayLeaveUnasked: false,
   caller: '',
 };
 

@@ -1,14 +1,6 @@
 import type { Principal } from '@kr/caller';
-import type {
-  ConfirmSearchRequest__Output,
-  ConfirmSearchResponse,
-  SearchRequest__Output,
-  SearchResponse,
-} from '@kr/contracts';
-import type { Consumer } from '@kr/event-bus';
+import type { SearchRequest__Output, SearchResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
-import type { Logger } from '@kr/telemetry';
-import type { Unproven, WantedWrites } from '../consume/await-writes.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import { isCostlyQuery } from '../query/query-scans.ts';
 import { aggregations } from './aggregations.ts';
@@ -23,18 +15,18 @@ export interface SearchDeps {
   limits: SearchLimits;
   now: () => Date;
   /** As `awaitWrites` of consume/await-writes.ts. */
-  awaitWrites: (wanted: WantedWrites) => Promise<Unproven | undefined>;
+  awaitWrites: (withinMs: number) => Promise<void>;
   backfillMissing: BackfillMissing;
-  /** The longest that a listing waits for news of any kind, in milliseconds. */
+  /** The longest that a listing waits for events and missing entities together, in milliseconds. */
   eventsWaitMs: number;
 }
 
-/** Of the time that its caller waits, what it may wait: the rest is for searching. */
-const SHARE_OF_NEWS = 0.7;
-/** Of the wait, what is left for fetching what the index lacks, when waiting for its news has not helped. */
-const SHARE_OF_FETCHING = 1 / 3;
+/** The share of the caller's time for waiting; the rest is for searching. */
+const WAITING_SHARE = 0.7;
+/** The share of the waiting time for fetching missing entities. */
+const FETCHING_SHARE = 1 / 3;
 /** The minimum for fetching: it is done also without waiting for events. */
-const LEAST_FETCHING_MS = 1_000;
+const MIN_FETCHING_MS = 1_000;
 
 /**
  * SearchService.Search. Waits for events, and fetches entities that are known to exist but are not indexed, within the
@@ -47,29 +39,18 @@ export async function search(
   request: SearchRequest__Output,
   { principal, deadline }: Pick<CallContext, 'principal' | 'deadline'>,
 ): Promise<SearchResponse> {
-  const hasWritten = mayHaveWritten(principal);
   const { listing, search: read, cursorSort, isNextTooFar } = readSearch(request, principal, limits, now());
   // One more hit shows whether there is a next page.
   const asked = cursorSort === null ? read : { ...read, limit: read.limit + 1 };
-  const { changedBy, missingFrom } = listing;
-  const of = hasWritten ? changedBy(asked.scope.kinds) : [];
-  const { sentBy, mayLeaveUnasked } = request;
-  const eventsWaitMs = Math.min(longestMs, (deadline.getTime() - now().getTime()) * SHARE_OF_NEWS);
-  const fetchingMs = Math.max(eventsWaitMs * SHARE_OF_FETCHING, LEAST_FETCHING_MS);
-  const begun = performance.now();
-  const waitMs = () => eventsWaitMs - (listing.takesIds ? fetchingMs : 0) - (performance.now() - begun);
-  const wait = (wanted: WantedWrites) => awaitWrites({ ...wanted, withinMs: waitMs() });
-  const unproven = of.length === 0 ? undefined : await wait({ of, sentBy, mayLeaveUnasked });
+  const waitMs = Math.min(longestMs, (deadline.getTime() - now().getTime()) * WAITING_SHARE);
+  const fetchingMs = Math.max(waitMs * FETCHING_SHARE, MIN_FETCHING_MS);
+  if (listing.awaitsWrites && mayHaveWritten(principal))
+    await awaitWrites(listing.takesIds ? waitMs - fetchingMs : waitMs);
 
   const time = openTime(request.caller);
   const isCostly = asked.query !== null && isCostlyQuery(asked.query);
   const find = () => time.run(isCostly, (timeoutMs) => index.search(asked, timeoutMs));
-
   let answer = await find();
-  if (answer.missing.length > 0 && hasWritten && missingFrom.length > 0) {
-    await wait({ of: missingFrom });
-    answer = await find();
-  }
   // Callers find their recent writes, also before the events have arrived.
   if (answer.missing.length > 0 && (await backfillMissing(answer.missing, fetchingMs))) answer = await find();
 
@@ -81,10 +62,8 @@ export async function search(
     aggregationsJson: Buffer.from(JSON.stringify(aggregations(asked.facets, answer.facets, asked.selected))),
     sortBy: asked.sort,
     effectiveFilters: Object.entries(asked.selected).map(([name, values]) => ({ name, values: [...values] })),
-    unasked: [...(unproven?.unasked ?? [])],
     nextCursor: cursorSort !== null && last !== undefined ? writeCursor(cursorSort, last) : '',
     isNextTooFar,
-    streamEnd: unproven?.streamEnd ?? 0,
     engineMs: time.usedMs,
   };
 }
@@ -92,22 +71,4 @@ export async function search(
 /** Anonymous callers have no writes. */
 function mayHaveWritten({ userId, service, grants }: Principal): boolean {
   return userId !== null || service !== null || grants.some(({ permission }) => permission === 'edit');
-}
-
-export interface ConfirmSearchDeps {
-  consumer: Pick<Consumer, 'streamEnd'>;
-  /** The longest wait for the bus, in milliseconds. */
-  timeoutMs: number;
-  logger: Logger;
-}
-
-/** SearchService.ConfirmSearch. Unknown states are not confirmed. */
-export function confirmSearch({ consumer, timeoutMs, logger }: ConfirmSearchDeps) {
-  return async ({ streamEnd }: ConfirmSearchRequest__Output): Promise<ConfirmSearchResponse> => {
-    const end = await consumer.streamEnd({ timeoutMs }).catch((error: unknown) => {
-      logger.debug({ err: error }, 'the end of the stream is not known');
-      return undefined;
-    });
-    return { isConfirmed: end === Number(streamEnd) };
-  };
 }

@@ -24,7 +24,8 @@ export async function aPostgresIndex(searchTimeoutMs = 60_000): Promise<TestedIn
   const database = await freshDatabase();
   await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
   const index = await openPostgresIndex(database.url, { searchTimeoutMs });
-  const pool = new pg.Pool({ connectionString: database.url, max: 1 });
+  // Another connection would not know the tables.
+  const pool = new pg.Pool({ connectionString: database.url, max: 1, idleTimeoutMillis: 0 });
   // Dropping the database may overtake the end of an idle connection.
   pool.on('error', () => {});
   await useLiveTables(pool);
