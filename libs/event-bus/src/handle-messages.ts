@@ -4,7 +4,7 @@ import { isTransient } from '@kr/service-error';
 import { type Logger, withCauses } from '@kr/telemetry';
 import type { JsMsg } from '@nats-io/jetstream';
 import { decodeEvent, encodedIn, eventIdOf, type ReceivedEvent } from './cloud-event.ts';
-import { insertDeadLetter, reasonOf } from './dead-letter.ts';
+import { insertDeadLetter, reasonOf } from './dead-letters.ts';
 import type { EventsInFlight } from './events-in-flight.ts';
 import type { HandlingCounts } from './observe-consumer.ts';
 import { backOffMs, pause } from './waiting.ts';

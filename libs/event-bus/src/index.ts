@@ -1,7 +1,7 @@
 export { appendEvents, eventRows, insertEvents } from './append-events.ts';
 export { type BusConnection, type BusConnectionOptions, connectBus } from './bus-connection.ts';
 export type { ReceivedEvent } from './cloud-event.ts';
-export { type DeadLetterHandlers, deadLetterHandlers } from './dead-letter-handlers.ts';
+export { type DeadLetterHandlers, deadLetterHandlers } from './dead-letters.ts';
 export { ensureStream, STREAM } from './ensure-stream.ts';
 export { MIGRATIONS } from './migrations.ts';
 export { newEvent, type OutboxEvent } from './new-event.ts';

@@ -1,7 +1,7 @@
 import { type EventPayload, type EventSubject, eventCodecs, type MessageCodec } from '@kr/contracts';
 import type { Logger } from '@kr/telemetry';
+import type { NatsConnection, Subscription } from '@nats-io/nats-core';
 import type { BusConnection } from './bus-connection.ts';
-import { pause, waitAtMost } from './waiting.ts';
 
 export interface EphemeralOptions<Subject extends EventSubject> {
   connection: BusConnection;
@@ -24,48 +24,40 @@ export function subscribeEphemeral<Subject extends EventSubject>({
   logger,
 }: EphemeralOptions<Subject>): { stop(): Promise<void> } {
   const stopping = new AbortController();
-  const unsubscribe = connection.onChange((isUp) => isUp && onGap());
+  let subscribed: NatsConnection | undefined;
+  let subscriptions: Subscription[] = [];
 
-  const listen = async () => {
-    const nats = await connection.whenUp(stopping.signal);
-    const subscriptions = subjects.map((subject) => {
-      const codec: Pick<MessageCodec<never, EventPayload<Subject>>, 'decode'> = eventCodecs[subject];
-      return nats.subscribe(subject, {
-        callback: (failure, message) => {
-          if (failure !== null) return;
-          try {
-            onEvent(codec.decode(message.data), subject);
-          } catch (error) {
-            logger.warn({ err: error, subject }, 'an event could not be read');
-          }
-        },
-      });
+  const subscribe = (nats: NatsConnection, subject: Subject): Subscription => {
+    const codec: Pick<MessageCodec<never, EventPayload<Subject>>, 'decode'> = eventCodecs[subject];
+    return nats.subscribe(subject, {
+      callback: (failure, message) => {
+        if (failure !== null) return;
+        try {
+          onEvent(codec.decode(message.data), subject);
+        } catch (error) {
+          logger.warn({ err: error, subject }, 'an event could not be read');
+        }
+      },
     });
-    try {
-      await nats.flush();
-      onGap();
-      // After an outage the library subscribes again by itself.
-      const stopped = new Promise<void>((resolve) =>
-        stopping.signal.addEventListener('abort', () => resolve(), { once: true }),
-      );
-      await Promise.race([nats.closed(), stopped]);
-    } finally {
-      for (const subscription of subscriptions) subscription.unsubscribe();
-    }
   };
-  const keepListening = async () => {
-    while (!stopping.signal.aborted) {
-      await listen().catch(() => undefined);
-      await pause(100, stopping.signal);
-    }
+  const resume = async (): Promise<void> => {
+    const nats = await connection.whenUp(stopping.signal);
+    // After an outage the library restores the subscriptions of a connection by itself.
+    if (nats !== subscribed) subscriptions = subjects.map((subject) => subscribe(nats, subject));
+    subscribed = nats;
+    await nats.flush();
+    onGap();
   };
-  const running = keepListening();
+  // When the connection is lost meanwhile, its return resumes the subscription.
+  const start = () => void resume().catch(() => undefined);
+  const unsubscribe = connection.onChange((isUp) => isUp && start());
+  start();
 
   return {
     stop: async () => {
       unsubscribe();
       stopping.abort();
-      await waitAtMost(1_000, running);
+      for (const subscription of subscriptions) subscription.unsubscribe();
     },
   };
 }

@@ -7,14 +7,54 @@ import type {
 } from '@kr/contracts';
 import type { Sql } from '@kr/database';
 import { isTransient, ServiceError } from '@kr/service-error';
+import type { JsMsg } from '@nats-io/jetstream';
+import { type EncodedEvent, eventIdOf } from './cloud-event.ts';
 
-import { reasonOf } from './dead-letter.ts';
-import type { Consumer } from './start-consumer.ts';
+const INSERT = `
+  insert into dead_letter (consumer, event_id, subject, payload, headers, deliveries, reason)
+  values ($1, $2, $3, decode($4, 'base64'), $5::jsonb, $6::int, $7)
+  on conflict (consumer, event_id)
+    do update set deliveries = excluded.deliveries, reason = excluded.reason, failed_at = excluded.failed_at`;
+
+/** Stores a message that its consumer failed to handle. */
+export async function insertDeadLetter(
+  database: Sql,
+  consumer: string,
+  message: JsMsg,
+  reason: string,
+): Promise<void> {
+  const headers = Object.fromEntries(
+    (message.headers?.keys() ?? []).map((name) => [
+      storable(name),
+      storable(message.headers?.get(name) ?? ''),
+    ]),
+  );
+  await database.$executeRawUnsafe(
+    INSERT,
+    consumer,
+    eventIdOf(message),
+    message.subject,
+    Buffer.from(message.data).toString('base64'),
+    JSON.stringify(headers),
+    message.info.deliveryCount,
+    reason,
+  );
+}
+
+/** The stored description of a failure. */
+export function reasonOf(error: unknown): string {
+  return storable((error instanceof Error ? error.message : String(error)).slice(0, 2_000));
+}
+
+/** Postgres stores no null characters in texts. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\ufffd');
+}
 
 export interface DeadLetterDeps {
   database: Sql;
   /** All consumers of the service. */
-  consumers: readonly Pick<Consumer, 'durable' | 'replay'>[];
+  consumers: readonly { durable: string; replay(subject: string, stored: EncodedEvent): Promise<void> }[];
 }
 
 const LARGEST_LIST = 1_000;
@@ -55,7 +95,7 @@ export function deadLetterHandlers(deps: DeadLetterDeps) {
       );
       return { deadLetters: rows.slice(0, limit).map(messageOf), hasMore: rows.length > limit };
     },
-    /** @throws ServiceError `invalid`: too many ids; what a handler threw while something it needs is down */
+    /** @throws ServiceError `invalid`: too many ids; the error of a handler whose dependency is down */
     ReplayDeadLetters: async ({
       ids,
     }: ReplayDeadLettersRequest__Output): Promise<ReplayDeadLettersResponse> => {
@@ -118,7 +158,7 @@ async function pageAfter(
   );
 }
 
-/** Undefined when it was handled, else the row as it is stored now. */
+/** Undefined when it was handled, else the stored row. */
 async function replay(
   { database, consumers }: DeadLetterDeps,
   { payload, headers, ...row }: StoredRow,
@@ -128,7 +168,7 @@ async function replay(
     if (consumer === undefined) throw new Error(`this release has no consumer ${row.consumer}`);
     await consumer.replay(row.subject, { data: payload, header: (name) => headers[name] ?? '' });
   } catch (error) {
-    // The event is not to blame.
+    // A dependency is down; the event did not fail.
     if (isTransient(error)) throw error;
     const [stored] = await database.$queryRawUnsafe<Row[]>(
       `update dead_letter set deliveries = deliveries + 1, reason = $2, failed_at = clock_timestamp()
