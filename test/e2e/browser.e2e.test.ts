@@ -16,8 +16,21 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const SCREENSHOTS = resolve(import.meta.dirname, '../../.data/screenshots');
 const DEVICES: Readonly<Record<string, BrowserContextOptions>> = {
   'desktop, light': { viewport: { width: 1_280, height: 900 }, colorScheme: 'light' },
+  'desktop, dark': { viewport: { width: 1_280, height: 900 }, colorScheme: 'dark' },
+  'phone, light': { viewport: { width: 390, height: 844 }, colorScheme: 'light', hasTouch: true },
   'phone, dark': { viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true },
 };
+/** One red page. */
+const PDF = Buffer.from(`%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]/Contents 4 0 R>>endobj
+4 0 obj<</Length 28>>stream
+1 0 0 rg 0 0 300 200 re f
+endstream endobj
+trailer<</Root 1 0 R>>
+%%EOF
+`);
 const GEOJSON = JSON.stringify({ type: 'Point', coordinates: [28.8, 45.17] });
 
 const found = await openChromium();
@@ -56,6 +69,14 @@ beforeAll(async () => {
       },
     },
   });
+  const admin = httpClient(system.baseUrl, (await system.createUser('root', { admin: true })).token);
+  const removed = await publish(
+    author,
+    await author.sure<Entity>('POST', '/records', { json: recordDocument('Gone') }),
+  );
+  await admin.sure('DELETE', `/records/${removed.id}`, {
+    json: { removal_reason: { id: 'takedown-request' }, note: 'On request.' },
+  });
   pages = {
     welcome: '/',
     search: '/search?q=floods',
@@ -66,6 +87,8 @@ beforeAll(async () => {
     table: `/records/${record.id}/preview/levels.csv`,
     place: `/records/${record.id}/preview/place.geojson`,
     notebook: `/records/${record.id}/preview/analysis.ipynb`,
+    pdf: `/records/${record.id}/preview/report.pdf`,
+    removed: `/records/${removed.id}`,
     restricted: `/packages/${restricted.id}`,
     shared: `/packages/${restricted.id}?token=${token}`,
     embargoed: `/records/${(await publish(author, embargoed)).id}`,
@@ -99,6 +122,7 @@ async function publishedRecord(): Promise<Entity> {
   await upload(author, draft, 'levels.csv', Buffer.from('day,level\n2026-05-01,120\n'));
   await upload(author, draft, 'place.geojson', Buffer.from(GEOJSON));
   await upload(author, draft, 'analysis.ipynb', Buffer.from(JSON.stringify(notebook)));
+  await upload(author, draft, 'report.pdf', PDF);
   return publish(author, draft);
 }
 
@@ -169,6 +193,13 @@ else {
       expect(await page.locator('h1').textContent()).toBe('Levels of the Danube');
       await page.getByRole('link', { name: 'Preview of levels.csv' }).click();
       expect(await page.locator('td').allTextContents()).toEqual(['2026-05-01', '120']);
+    });
+
+    test('sees a PDF in the page, although its frame is sandboxed', async () => {
+      await page.goto(`${system.baseUrl}${pages['pdf']}`);
+      const viewer = () => page.frames().some((frame) => frame.url().startsWith('chrome-extension://'));
+      await until(viewer);
+      await page.screenshot({ path: join(SCREENSHOTS, 'pdf-viewer.png') });
     });
 
     test('draws a box on the map and finds what is in it', async () => {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { FORMATS } from '@kr/formats';
 import { openPython, until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import { brokenOf, crawl } from './pages/crawl.ts';
@@ -224,7 +225,9 @@ describe('pages', () => {
       shown.headers.get('content-type'),
       shown.headers.get('content-disposition'),
     ]).toEqual([200, 'application/pdf', 'inline']);
-    expect(shown.headers.get('content-security-policy')).toContain("frame-ancestors 'self'");
+    expect(shown.headers.get('content-security-policy')).toBe(
+      "default-src 'none'; frame-ancestors 'self'; sandbox",
+    );
   });
 
   test('restricted entities are shown with an access link alone, which every link of the page keeps', async () => {
@@ -283,6 +286,23 @@ describe('pages', () => {
     expect([response.status, response.headers.get('content-type')]).toEqual([200, type]);
   });
 
+  test.each(FORMATS.map((format) => [format.name, format] as const))(
+    'the format %s is at its address and by Accept',
+    async (name, { mediaTypes, profile }) => {
+      const api = `${system.baseUrl}/api/records/${record.id}`;
+      const exported = await fetch(`${api}/export/${name}`);
+      const text = await exported.text();
+      expect([exported.status, text.length > 20]).toEqual([200, true]);
+      const suffix = profile === undefined ? '' : `;profile="${profile}"`;
+      for (const type of mediaTypes) {
+        const response = await fetch(api, { headers: { accept: `${type}${suffix}` } });
+        expect([response.status, await response.text()]).toEqual([200, text]);
+        expect(response.headers.get('content-type')).toBe(exported.headers.get('content-type'));
+        expect(response.headers.get('vary')).toContain('Accept');
+      }
+    },
+  );
+
   test('versions lead to the newest one', async () => {
     const first = await publish(
       author,
@@ -316,6 +336,9 @@ describe('pages', () => {
     const index = await page('/sitemap.xml');
     const [, month = ''] = /sitemap-(\d{4}-\d\d)\.xml/.exec(index.text) ?? [];
     expect((await page(`/sitemap-${month}.xml`)).text).toContain(`/records/${record.id}</loc>`);
+    const today = new Date().toISOString().slice(0, 10);
+    expect((await page(`/sitemap-${today}.xml`)).text).toContain(`/records/${record.id}</loc>`);
+    expect((await page('/sitemap-2026-13.xml')).status).toBe(404);
     const contact = await page('/.well-known/security.txt');
     expect(contact.headers.get('content-type')).toContain('text/plain');
     expect(contact.text).toMatch(
@@ -383,6 +406,7 @@ describe('pages', () => {
         csl: title,
         ris: { title: 'Levels of the Danube' },
         dataciteErrors: [],
+        dataPackage: { title: 'Levels of the Danube', errors: [], resources: 3 },
         ...(existsSync(SHAPES) ? { dcatAp: '' } : {}),
       });
     },

@@ -18,7 +18,7 @@ export {
   type Person,
   type Titled,
 } from './document/entity.ts';
-export { isRegistered, plainText, titleOf, urlOf } from './document/fields.ts';
+export { doiUrl, instantOf, isRegistered, nameUrl, plainText, titleOf, urlOf } from './document/fields.ts';
 export type { FormatContext } from './document/format-context.ts';
 export { type Bounds, boundsOf, geometriesOf, pointsOf } from './document/places.ts';
 export {

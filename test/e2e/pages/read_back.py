@@ -14,6 +14,7 @@ import pyshacl
 import signposting
 from commonmeta import Metadata
 from datacite import schema45
+from frictionless import Package
 
 page, api, *shapes = sys.argv[1:]
 
@@ -51,6 +52,12 @@ understood = {
     "dataciteErrors": [
         error.message for error in schema45.validator.iter_errors(json.loads(export("datacite-json")))
     ],
+}
+data_package = json.loads(export("datapackage"))
+understood["dataPackage"] = {
+    "title": Package(data_package).title,
+    "errors": [error.message for error in Package.metadata_validate(data_package)],
+    "resources": len(Package(data_package).resources),
 }
 if shapes:
     conforms, _, report = pyshacl.validate(

@@ -100,27 +100,21 @@ function initials(person: Person, dot: string, separator: string): string {
     .join(separator);
 }
 
-function familyInitials(person: Person): string {
-  if (!isPerson(person)) return person.person_or_org.name ?? '';
-  return [person.person_or_org.family_name, initials(person, '.', ' ')].filter(Boolean).join(', ');
-}
+const familyInitials = nameAs(({ family }, person) => [family, initials(person, '.', ' ')], ', ');
+const initialsFamily = nameAs(({ family }, person) => [initials(person, '.', ' '), family], ' ');
+const familyLetters = nameAs(({ family }, person) => [family, initials(person, '', '')], ' ');
+const familyGiven = nameAs(({ family, given }) => [family, given], ', ');
+const givenFamily = nameAs(({ family, given }) => [given, family], ' ');
 
-function initialsFamily(person: Person): string {
-  if (!isPerson(person)) return person.person_or_org.name ?? '';
-  return [initials(person, '.', ' '), person.person_or_org.family_name].filter(Boolean).join(' ');
-}
+type NameParts = Record<'family' | 'given', string | undefined>;
 
-function familyLetters(person: Person): string {
-  if (!isPerson(person)) return person.person_or_org.name ?? '';
-  return [person.person_or_org.family_name, initials(person, '', '')].filter(Boolean).join(' ');
-}
-
-function familyGiven(person: Person): string {
-  if (!isPerson(person)) return person.person_or_org.name ?? '';
-  return [person.person_or_org.family_name, person.person_or_org.given_name].filter(Boolean).join(', ');
-}
-
-function givenFamily(person: Person): string {
-  if (!isPerson(person)) return person.person_or_org.name ?? '';
-  return [person.person_or_org.given_name, person.person_or_org.family_name].filter(Boolean).join(' ');
+/** A form of the names of persons; organisations have one name. */
+function nameAs(
+  order: (parts: NameParts, person: Person) => (string | undefined)[],
+  separator: string,
+): (person: Person) => string {
+  return (person) => {
+    const { family_name: family, given_name: given, name = '' } = person.person_or_org;
+    return isPerson(person) ? order({ family, given }, person).filter(Boolean).join(separator) : name;
+  };
 }

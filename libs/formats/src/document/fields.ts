@@ -90,14 +90,15 @@ export function isPerson({ person_or_org: who }: Person): boolean {
   return who.type !== 'organizational' && Boolean(who.family_name);
 }
 
-function identifierOf({ person_or_org: who }: Person, scheme: string): string | undefined {
-  return who.identifiers?.find((one) => one.scheme === scheme)?.identifier;
+/** URL of the identifier of a person or organisation in a scheme, such as `orcid` or `ror`. */
+export function nameUrl({ person_or_org: who }: Person, scheme: string): string | undefined {
+  const found = who.identifiers?.find((one) => one.scheme === scheme);
+  return found && urlOf(found);
 }
 
 /** ORCID iD of a person as a URL. */
 export function orcidUrl(person: Person): string | undefined {
-  const identifier = identifierOf(person, 'orcid');
-  return identifier === undefined ? undefined : urlOf({ identifier, scheme: 'orcid' });
+  return nameUrl(person, 'orcid');
 }
 
 /** Names of the subjects, free keywords too. */

@@ -38,7 +38,7 @@ export function dcatGraph(entity: Entity, { baseUrl, repository, files }: Format
       ['dct:created', { text: instantOf(entity.created), datatype: 'xsd:dateTime' }],
       ['dct:modified', { text: instantOf(entity.updated), datatype: 'xsd:dateTime' }],
       ['dcat:version', metadata.version === undefined ? undefined : { text: metadata.version }],
-      ['dcat:landingPage', { iri: pageOf(entity), types: ['foaf:Document'], properties: [] }],
+      ['dcat:landingPage', named(pageOf(entity), 'foaf:Document')],
       ['dct:publisher', organisation(metadata.publisher ?? repository)],
       ...(metadata.creators ?? []).flatMap((one) => [
         ['dct:creator', agent(one)] as const,
@@ -48,7 +48,7 @@ export function dcatGraph(entity: Entity, { baseUrl, repository, files }: Format
       ['prov:generatedAtTime', { text: instantOf(entity.created), datatype: 'xsd:dateTime' }],
       ...keywordsOf(entity).map((text) => ['dcat:keyword', { text, language: 'en' }] as const),
       ...(metadata.languages ?? []).map(({ id }) => ['dct:language', language(id)] as const),
-      ['dct:accessRights', { iri: accessRights(entity).eu, types: ['dct:RightsStatement'], properties: [] }],
+      ['dct:accessRights', named(accessRights(entity).eu, 'dct:RightsStatement')],
       ...licences.map((iri) => ['dct:license', licence(iri)] as const),
       ...placesOf(entity).map(
         ({ name, geometries }) => ['dct:spatial', location(name, boundsOf(geometries))] as const,
@@ -78,8 +78,8 @@ function distribution(
     types: ['dcat:Distribution'],
     properties: [
       ['dct:title', { text: key }],
-      ['dcat:accessURL', { iri: page, types: ['rdfs:Resource'], properties: [] }],
-      ['dcat:downloadURL', { iri: links.content, types: ['rdfs:Resource'], properties: [] }],
+      ['dcat:accessURL', named(page, 'rdfs:Resource')],
+      ['dcat:downloadURL', named(links.content, 'rdfs:Resource')],
       ['dcat:byteSize', { text: String(size), datatype: 'xsd:decimal' }],
       ['dcat:mediaType', mediaType(mimetype)],
       ['dct:license', right === undefined ? undefined : licence(right)],
@@ -92,11 +92,7 @@ function distribution(
               properties: [
                 [
                   'spdx:algorithm',
-                  {
-                    iri: `http://spdx.org/rdf/terms#checksumAlgorithm_${algorithm}`,
-                    types: ['spdx:ChecksumAlgorithm'],
-                    properties: [],
-                  },
+                  named(`http://spdx.org/rdf/terms#checksumAlgorithm_${algorithm}`, 'spdx:ChecksumAlgorithm'),
                 ],
                 ['spdx:checksumValue', { text: digest, datatype: 'xsd:hexBinary' }],
               ],
@@ -118,24 +114,25 @@ function typeIri(iri: string | undefined): Value | undefined {
 
 function mediaType(type: string | undefined): Value | undefined {
   if (type === undefined || !/^[\w.+-]+\/[\w.+-]+$/.test(type)) return undefined;
-  return {
-    iri: `https://www.iana.org/assignments/media-types/${type}`,
-    types: ['dct:MediaType'],
-    properties: [],
-  };
+  return named(`https://www.iana.org/assignments/media-types/${type}`, 'dct:MediaType');
 }
 
 function language(id: string): Value {
   const iri = `http://publications.europa.eu/resource/authority/language/${id.toUpperCase()}`;
-  return { iri, types: ['dct:LinguisticSystem'], properties: [] };
+  return named(iri, 'dct:LinguisticSystem');
 }
 
 function licence(iri: string): Value {
-  return { iri, types: ['dct:LicenseDocument'], properties: [] };
+  return named(iri, 'dct:LicenseDocument');
 }
 
 function related(iri: string | undefined): Value | undefined {
-  return iri === undefined ? undefined : { iri, types: ['rdfs:Resource'], properties: [] };
+  return iri === undefined ? undefined : named(iri, 'rdfs:Resource');
+}
+
+/** A resource with nothing but its type. */
+function named(iri: string, type: string): Node {
+  return { iri, types: [type], properties: [] };
 }
 
 function organisation(name: string): Value {

@@ -1,5 +1,4 @@
-import { kindOf, plainText, titleOf } from '@kr/formats';
-import { escapeHtml } from '../html/html.ts';
+import { escapeXml, instantOf, kindOf, plainText, titleOf } from '@kr/formats';
 import type { PageContext } from '../html/layout.ts';
 import { apiQuery } from '../pages/search-page.ts';
 import { displayName } from '../parts/people.ts';
@@ -24,36 +23,24 @@ export async function atomFeed({ repository, reader, query, siteName }: PageCont
     const address = hit.links['self_html'] ?? '';
     const authors = (hit.metadata.creators ?? []).map(({ person_or_org }) => displayName(person_or_org));
     return `<entry>
-<id>${xml(address)}</id>
-<title>${xml(titleOf(hit))}</title>
-<link rel="alternate" type="text/html" href="${xml(address)}"/>
+<id>${escapeXml(address)}</id>
+<title>${escapeXml(titleOf(hit))}</title>
+<link rel="alternate" type="text/html" href="${escapeXml(address)}"/>
 <published>${instantOf(hit.created)}</published>
 <updated>${instantOf(hit.updated)}</updated>
-${(authors.length === 0 ? [siteName] : authors).map((name) => `<author><name>${xml(name)}</name></author>`).join('')}
+${(authors.length === 0 ? [siteName] : authors).map((name) => `<author><name>${escapeXml(name)}</name></author>`).join('')}
 <category term="${kindOf(hit)}"/>
-<summary>${xml(plainText(hit.metadata.description ?? '').slice(0, 1_000))}</summary>
+<summary>${escapeXml(plainText(hit.metadata.description ?? '').slice(0, 1_000))}</summary>
 </entry>`;
   });
   return `<?xml version="1.0" encoding="UTF-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
-<id>${xml(`${reader.baseUrl}/feed.atom${suffix}`)}</id>
-<title>${xml([query.get('q'), siteName].filter(Boolean).join(' – '))}</title>
-<link rel="self" type="application/atom+xml" href="${xml(`${reader.baseUrl}/feed.atom${suffix}`)}"/>
-<link rel="alternate" type="text/html" href="${xml(`${reader.baseUrl}/search${suffix}`)}"/>
+<id>${escapeXml(`${reader.baseUrl}/feed.atom${suffix}`)}</id>
+<title>${escapeXml([query.get('q'), siteName].filter(Boolean).join(' – '))}</title>
+<link rel="self" type="application/atom+xml" href="${escapeXml(`${reader.baseUrl}/feed.atom${suffix}`)}"/>
+<link rel="alternate" type="text/html" href="${escapeXml(`${reader.baseUrl}/search${suffix}`)}"/>
 <updated>${updated ?? EPOCH}</updated>
 ${entries.join('\n')}
 </feed>
 `;
-}
-
-/** Text as XML 1.0 can have it. */
-export function xml(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: XML forbids them
-  return escapeHtml(text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '').toWellFormed());
-}
-
-/** An instant of the API, in UTC with or without zone, as RFC 3339. */
-export function instantOf(text: string): string {
-  const at = new Date(/[+Z]/.test(text.slice(10)) ? text : `${text.replace(' ', 'T')}Z`);
-  return Number.isNaN(at.getTime()) ? EPOCH : at.toISOString();
 }

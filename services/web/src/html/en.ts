@@ -1,4 +1,6 @@
 const NUMBER = new Intl.NumberFormat('en');
+const WHOLE = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const TENTHS = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 const count = (number: number, one: string, many: string): string =>
   `${NUMBER.format(number)} ${number === 1 ? one : many}`;
 
@@ -10,7 +12,7 @@ export const en = {
     const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
     const step = bytes < 1_000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));
     const value = bytes / 1_000 ** step;
-    return `${value.toLocaleString('en', { maximumFractionDigits: step === 0 || value >= 100 ? 0 : 1 })} ${units[step]}`;
+    return `${(step === 0 || value >= 100 ? WHOLE : TENTHS).format(value)} ${units[step]}`;
   },
 
   kind: { record: 'Knowledge resource', package: 'Knowledge package' },
@@ -43,7 +45,6 @@ export const en = {
     filters: 'Filters',
     applyFilters: 'Apply',
     clearFilters: 'Clear all filters',
-    clearPlace: 'Remove the box',
     sort: 'Sort by',
     sorts: { bestmatch: 'Best match', newest: 'Newest', oldest: 'Oldest', version: 'Version' },
     list: 'List',
@@ -86,7 +87,6 @@ export const en = {
     description: 'Description',
     resources: 'Resources in this package',
     resourceCount: (number: number): string => count(number, 'resource', 'resources'),
-    moreResources: 'Show all resources',
     noResources: 'This package has no resources that you can read.',
     partOf: 'Part of',
     files: 'Files',
@@ -142,7 +142,6 @@ export const en = {
     allVersions: 'All versions',
     newerVersion: 'A newer version exists.',
     toNewest: 'Go to the newest version',
-    thisVersion: 'this version',
     latest: 'latest',
     orcid: (name: string): string => `ORCID of ${name}`,
   },

@@ -102,6 +102,7 @@ function footer({ siteName, texts }: PageContext): Html {
 <ul>
 <li><a href="/api/openapi.json">${texts.apiDescription}</a></li>
 <li><a href="/feed.atom">${texts.footerFeed}</a></li>
+<li><a href="/oai2d?verb=Identify">${texts.footerHarvest}</a></li>
 </ul>
 </footer>`;
 }

@@ -1,8 +1,8 @@
-import { type Content, type Element, type Entity, element, xmlDocument } from '@kr/formats';
+import { type Content, type Element, type Entity, element, instantOf, xmlDocument } from '@kr/formats';
 import { ApiError } from '../api/repository.ts';
 import type { PageContext } from '../html/layout.ts';
 import { type Arguments, readArguments } from './arguments.ts';
-import { datestampOf, type Listed, listEntities } from './list-entities.ts';
+import { type Listed, listEntities } from './list-entities.ts';
 import { METADATA_FORMATS, type MetadataFormat } from './metadata-formats.ts';
 import { OaiError } from './oai-error.ts';
 import { type ListState, readToken, writeToken } from './resumption-token.ts';
@@ -46,7 +46,7 @@ function envelope(
         'xmlns:xsi': 'http://www.w3.org/2001/XMLSchema-instance',
         'xsi:schemaLocation': `${NAMESPACE} ${NAMESPACE}OAI-PMH.xsd`,
       },
-      element('responseDate', {}, datestampOf(now.toISOString())),
+      element('responseDate', {}, instantOf(now.toISOString())),
       element('request', request, `${baseUrl}/oai2d`),
       content,
     ),
@@ -77,7 +77,7 @@ async function identify(
     element('baseURL', {}, `${baseUrl}/oai2d`),
     element('protocolVersion', {}, '2.0'),
     element('adminEmail', {}, contact),
-    element('earliestDatestamp', {}, datestampOf(first?.created ?? now.toISOString())),
+    element('earliestDatestamp', {}, instantOf(first?.created ?? now.toISOString())),
     element('deletedRecord', {}, 'persistent'),
     element('granularity', {}, 'YYYY-MM-DDThh:mm:ssZ'),
   ];
@@ -148,11 +148,11 @@ async function find(identifier: string, { repository }: OaiContext): Promise<Lis
     try {
       const entity = await repository.entity(kind, id ?? '');
       if (entity.pids?.oai?.identifier === identifier)
-        return { id: entity.id, datestamp: datestampOf(entity.updated), entity };
+        return { id: entity.id, datestamp: instantOf(entity.updated), entity };
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
       const date = error.body.tombstone?.removal_date;
-      if (date !== undefined) return { id: id ?? '', kind: `${kind}s`, datestamp: datestampOf(date) };
+      if (date !== undefined) return { id: id ?? '', kind: `${kind}s`, datestamp: instantOf(date) };
     }
   }
   throw new OaiError('idDoesNotExist', 'There is no such identifier.');

@@ -1,6 +1,5 @@
-import type { Entity } from '@kr/formats';
+import { type Entity, instantOf } from '@kr/formats';
 import type { Removal, Repository } from '../api/repository.ts';
-import { instantOf } from '../feeds/atom.ts';
 import { OaiError } from './oai-error.ts';
 import type { ListState } from './resumption-token.ts';
 
@@ -26,7 +25,7 @@ export async function listEntities(repository: Repository, state: ListState): Pr
   const found = await repository.search(queryOf(state));
   const { hits, total } = found.hits;
   const listed = hits.map(
-    (entity): Listed => ({ id: entity.id, datestamp: datestampOf(entity.updated), entity }),
+    (entity): Listed => ({ id: entity.id, datestamp: instantOf(entity.updated), entity }),
   );
   const nextUrl = found.links['next'];
   const position = state.position + listed.length;
@@ -81,7 +80,7 @@ async function removedPage(repository: Repository, state: ListState, room: numbe
   const waiting = all
     .map((removal) => ({ ...removal, key: `${removal.removedAt} ${removal.id}` }))
     .filter(({ removedAt, key }) => {
-      const datestamp = datestampOf(removedAt);
+      const datestamp = instantOf(removedAt);
       return (
         removedAt < start &&
         key > removed &&
@@ -100,10 +99,5 @@ async function removedPage(repository: Repository, state: ListState, room: numbe
 }
 
 function listedRemoval({ id, kind, removedAt }: Removal): Listed {
-  return { id, kind, datestamp: datestampOf(removedAt) };
-}
-
-/** Seconds are the granularity of datestamps. */
-export function datestampOf(instant: string): string {
-  return `${instantOf(instant).slice(0, 19)}Z`;
+  return { id, kind, datestamp: instantOf(removedAt) };
 }

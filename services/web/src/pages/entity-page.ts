@@ -5,6 +5,7 @@ import {
   citation,
   type Doi,
   descriptions,
+  doiUrl,
   type Entity,
   exportUrl,
   type FileListing,
@@ -181,10 +182,7 @@ ${definitions(others.map((style) => [texts.entity.citationStyleNames[style], lin
 </details>
 ${definitions([
   [texts.entity.doi, doi && doiWithState(doi, entity.links['doi'], context)],
-  [
-    texts.entity.conceptDoi,
-    conceptDoi && doiWithState(conceptDoi, `https://doi.org/${conceptDoi.identifier}`, context),
-  ],
+  [texts.entity.conceptDoi, conceptDoi && doiWithState(conceptDoi, doiUrl(conceptDoi.identifier), context)],
   [texts.entity.exports, entity.is_published && exportLinks(entity, context)],
 ])}
 </section>`;

@@ -1,4 +1,4 @@
-import type { Entity, Funding, Metadata } from '@kr/formats';
+import { type Entity, type Funding, type Metadata, urlOf } from '@kr/formats';
 import { readableDate } from '../html/dates.ts';
 import { type Html, html } from '../html/html.ts';
 import { definitions, link, type PageContext } from '../html/layout.ts';
@@ -64,30 +64,12 @@ function subjects({ subjects: all = [] }: Metadata, context: PageContext): Html 
   })}</ul>`;
 }
 
-/** Address of an identifier by its scheme; undefined for schemes without a resolver. */
-const RESOLVERS: Readonly<Record<string, (identifier: string) => string>> = {
-  arxiv: (id) => `https://arxiv.org/abs/${id.replace(/^arxiv:/i, '')}`,
-  doi: (id) => `https://doi.org/${id}`,
-  handle: (id) => `https://hdl.handle.net/${id}`,
-  orcid: (id) => `https://orcid.org/${id}`,
-  pmid: (id) => `https://pubmed.ncbi.nlm.nih.gov/${id}`,
-  ror: (id) => `https://ror.org/${id}`,
-  url: (id) => id,
-};
-
-function reference({
-  identifier,
-  scheme = '',
-  title,
-}: {
-  identifier: string;
-  scheme?: string;
-  title?: string;
-}): Html {
-  const address = RESOLVERS[scheme]?.(identifier);
-  const name = title === undefined ? identifier : title;
-  if (address === undefined || !/^https?:\/\//.test(address)) return html`${name}`;
-  return html`<a href="${address}" rel="nofollow noopener">${name}</a>`;
+function reference(one: { identifier: string; scheme?: string; title?: string }): Html {
+  const address = urlOf(one);
+  const name = one.title ?? one.identifier;
+  return address === undefined
+    ? html`${name}`
+    : html`<a href="${address}" rel="nofollow noopener">${name}</a>`;
 }
 
 function funding({ funder, award }: Funding, texts: Texts): Html {

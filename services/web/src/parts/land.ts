@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Bounds } from '@kr/formats';
 import { geoEquirectangular, geoPath } from 'd3-geo';
+import { LRUCache } from 'lru-cache';
 import { feature } from 'topojson-client';
 
 const require = createRequire(import.meta.url);
@@ -13,9 +14,21 @@ const FINE = loadLand('land-50m');
 /** Extents narrower than this many degrees show the fine outline. */
 const FINE_BELOW = 90;
 
+/** Drawing takes milliseconds, and many pages show the same part of the world. */
+const drawn = new LRUCache<string, string>({
+  maxSize: 8_388_608,
+  sizeCalculation: ({ length }) => length + 1,
+});
+
 /** SVG path of the land inside the bounds, in degrees with y pointing down. */
 export function landPath(bounds: Bounds): string {
-  const [west, south, east, north] = bounds;
+  const key = bounds.join();
+  const path = drawn.get(key) ?? draw(bounds);
+  drawn.set(key, path);
+  return path;
+}
+
+function draw([west, south, east, north]: Bounds): string {
   const land = east - west < FINE_BELOW ? FINE : COARSE;
   const near = land.filter(
     ({ box }) => box[0] <= east && box[2] >= west && box[1] <= north && box[3] >= south,
@@ -28,8 +41,8 @@ export function landPath(bounds: Bounds): string {
       [west, -north],
       [east, -south],
     ]);
-  const draw = geoPath(projection).digits(east - west < FINE_BELOW ? 2 : 1);
-  return near.map(({ shape }) => draw(shape) ?? '').join('');
+  const pathOf = geoPath(projection).digits(east - west < FINE_BELOW ? 2 : 1);
+  return near.map(({ shape }) => pathOf(shape) ?? '').join('');
 }
 
 interface Piece {

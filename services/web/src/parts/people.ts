@@ -1,4 +1,4 @@
-import type { Person } from '@kr/formats';
+import { nameUrl, type Person } from '@kr/formats';
 import { type Html, html } from '../html/html.ts';
 import type { Texts } from '../html/texts.ts';
 import { labelOf } from './vocabulary.ts';
@@ -9,15 +9,14 @@ export function people(persons: readonly Person[] | undefined, texts: Texts): Ht
   return html`<ul class="people">${persons.map((person) => item(person, texts))}</ul>`;
 }
 
-function item({ person_or_org, role, affiliations }: Person, texts: Texts): Html {
-  const name = displayName(person_or_org);
-  const orcid = person_or_org.identifiers?.find(({ scheme }) => scheme === 'orcid')?.identifier;
-  const ror = person_or_org.identifiers?.find(({ scheme }) => scheme === 'ror')?.identifier;
-  const about = [labelOf(role, texts), ...(affiliations ?? []).map((one) => one.name)].filter(
-    (text) => text !== undefined && text !== '',
-  );
-  return html`<li>${ror === undefined ? name : html`<a href="https://ror.org/${ror}">${name}</a>`}
-${orcid !== undefined && html` <a class="orcid" href="https://orcid.org/${orcid}" aria-label="${texts.entity.orcid(name)}">iD</a>`}
+function item(person: Person, texts: Texts): Html {
+  const name = displayName(person.person_or_org);
+  const orcid = nameUrl(person, 'orcid');
+  const ror = nameUrl(person, 'ror');
+  const affiliations = (person.affiliations ?? []).map((one) => one.name);
+  const about = [labelOf(person.role, texts), ...affiliations].filter(Boolean);
+  return html`<li>${ror === undefined ? name : html`<a href="${ror}">${name}</a>`}
+${orcid !== undefined && html` <a class="orcid" href="${orcid}" aria-label="${texts.entity.orcid(name)}">iD</a>`}
 ${about.length > 0 && html` <span class="affiliation">${about.join(', ')}</span>`}</li>`;
 }
 
