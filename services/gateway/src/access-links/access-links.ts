@@ -1,6 +1,6 @@
 import type { AccessLink__Output } from '@kr/contracts';
 import type { EntityDeps } from '../entity-deps.ts';
-import { type Call, created, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
+import { type Call, created, json, noContent, param, type Reply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { accessLinkJson, type Json } from '../rendering/entity-json.ts';
@@ -24,7 +24,7 @@ export function accessLinkRoutes(deps: EntityDeps): Route[] {
         responses: { 200: 'AccessLinks' },
         errors: [403, 404],
       },
-      handler: listLinks(deps),
+      handler: (call) => listLinks(deps, call),
     },
     {
       method: 'POST',
@@ -42,7 +42,7 @@ export function accessLinkRoutes(deps: EntityDeps): Route[] {
         responses: { 201: 'AccessLink201' },
         errors: [400, 403, 404],
       },
-      handler: createLink(deps),
+      handler: (call) => createLink(deps, call),
     },
     {
       method: 'GET',
@@ -57,7 +57,7 @@ export function accessLinkRoutes(deps: EntityDeps): Route[] {
         responses: { 200: 'AccessLink' },
         errors: [403, 404],
       },
-      handler: readLink(deps),
+      handler: (call) => readLink(deps, call),
     },
     {
       method: 'PATCH',
@@ -75,7 +75,7 @@ export function accessLinkRoutes(deps: EntityDeps): Route[] {
         responses: { 200: 'AccessLink' },
         errors: [400, 403, 404],
       },
-      handler: changeLink(deps),
+      handler: (call) => changeLink(deps, call),
     },
     {
       method: 'DELETE',
@@ -91,7 +91,7 @@ export function accessLinkRoutes(deps: EntityDeps): Route[] {
         responses: { 204: 'Done' },
         errors: [403, 404],
       },
-      handler: revokeLink(deps),
+      handler: (call) => revokeLink(deps, call),
     },
   ];
 }
@@ -116,59 +116,49 @@ async function authoriseLinks({ kind, clients }: EntityDeps, call: Call): Promis
 }
 
 /** GET /api/{kind}/{id}/access/links: oldest first, tokens included. */
-function listLinks(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const ticket = await authoriseLinks(deps, call);
-    const { links } = await deps.clients.accessLinks.listLinks({ ticket }, call.principal, {
-      signal: call.signal,
-    });
-    return json(200, { hits: { hits: links.map(accessLinkJson), total: links.length } });
-  };
+async function listLinks(deps: EntityDeps, call: Call): Promise<Reply> {
+  const ticket = await authoriseLinks(deps, call);
+  const { links } = await deps.clients.accessLinks.listLinks({ ticket }, call.principal, {
+    signal: call.signal,
+  });
+  return json(200, { hits: { hits: links.map(accessLinkJson), total: links.length } });
 }
 
 /** POST /api/{kind}/{id}/access/links: 201 with the new link and its token. */
-function createLink(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const ticket = await authoriseLinks(deps, call);
-    const { link } = await deps.clients.accessLinks.createLink(
-      { ticket, body: call.rawBody, creationKey: call.creationKey },
-      call.principal,
-    );
-    const shown = linkReply(link);
-    return created(shown, `${call.baseUrl}${call.path}/${shown['id']}`);
-  };
+async function createLink(deps: EntityDeps, call: Call): Promise<Reply> {
+  const ticket = await authoriseLinks(deps, call);
+  const { link } = await deps.clients.accessLinks.createLink(
+    { ticket, body: call.rawBody, creationKey: call.creationKey },
+    call.principal,
+  );
+  const shown = linkReply(link);
+  return created(shown, `${call.baseUrl}${call.path}/${shown['id']}`);
 }
 
 /** GET /api/{kind}/{id}/access/links/{linkId} */
-function readLink(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const ticket = await authoriseLinks(deps, call);
-    const { link } = await deps.clients.accessLinks.readLink(
-      { ticket, linkId: param(call, 'linkId') },
-      call.principal,
-      { signal: call.signal },
-    );
-    return json(200, linkReply(link));
-  };
+async function readLink(deps: EntityDeps, call: Call): Promise<Reply> {
+  const ticket = await authoriseLinks(deps, call);
+  const { link } = await deps.clients.accessLinks.readLink(
+    { ticket, linkId: param(call, 'linkId') },
+    call.principal,
+    { signal: call.signal },
+  );
+  return json(200, linkReply(link));
 }
 
 /** PATCH /api/{kind}/{id}/access/links/{linkId}: 200 with the changed link, whose token is the same. */
-function changeLink(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const ticket = await authoriseLinks(deps, call);
-    const { link } = await deps.clients.accessLinks.changeLink(
-      { ticket, linkId: param(call, 'linkId'), body: call.rawBody },
-      call.principal,
-    );
-    return json(200, linkReply(link));
-  };
+async function changeLink(deps: EntityDeps, call: Call): Promise<Reply> {
+  const ticket = await authoriseLinks(deps, call);
+  const { link } = await deps.clients.accessLinks.changeLink(
+    { ticket, linkId: param(call, 'linkId'), body: call.rawBody },
+    call.principal,
+  );
+  return json(200, linkReply(link));
 }
 
 /** DELETE /api/{kind}/{id}/access/links/{linkId} */
-function revokeLink(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const ticket = await authoriseLinks(deps, call);
-    await deps.clients.accessLinks.revokeLink({ ticket, linkId: param(call, 'linkId') }, call.principal);
-    return noContent();
-  };
+async function revokeLink(deps: EntityDeps, call: Call): Promise<Reply> {
+  const ticket = await authoriseLinks(deps, call);
+  await deps.clients.accessLinks.revokeLink({ ticket, linkId: param(call, 'linkId') }, call.principal);
+  return noContent();
 }

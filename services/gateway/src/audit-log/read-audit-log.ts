@@ -1,6 +1,6 @@
 import type { AuditEntry__Output, AuditTrail__Output } from '@kr/contracts';
 import type { EntityDeps } from '../entity-deps.ts';
-import { type Endpoint, json, param } from '../http/endpoint.ts';
+import { type Call, json, param, type Reply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES, type Kind } from '../kind.ts';
 import { isoInstant, type Json, offsetInstant } from '../rendering/entity-json.ts';
@@ -25,7 +25,7 @@ export function auditLogRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
         responses: { 200: 'AuditLog' },
         errors: [400, 403, 404],
       },
-      handler: readAuditLog(deps, limits),
+      handler: (call) => readAuditLog(deps, limits, call),
     },
   ];
 }
@@ -80,29 +80,27 @@ const LARGEST_PAGE = 100;
  * GET /api/{kind}/{id}/audit-log: what was done to the entity in all its versions, the newest first. Each service keeps
  * what it did itself; a page of all of it needs the newest of each.
  */
-function readAuditLog({ kind, clients }: EntityDeps, { pageMaxSize }: PageLimits): Endpoint {
-  return async (call) => {
-    const { size, page } = readPage(call.query, { pageMaxSize: Math.min(pageMaxSize, LARGEST_PAGE) });
-    const { principal, signal } = call;
-    const request = { id: param(call, 'id'), limit: page * size };
-    const known = await clients.lifecycle[kind].readAuditLog(request, principal, { signal });
-    const { limit } = request;
-    const kept = await Promise.all([
-      clients.files.readFileTrail({ ticket: known.filesTicket, limit }, principal, { signal }),
-      clients.accessLinks.readLinkTrail({ ticket: known.accessLinksTicket, limit }, principal, { signal }),
-    ]);
-    const trails = [...known.trails, ...kept.flatMap(({ trail }) => trail ?? [])];
-    const entries = newestOf(trails, limit).slice((page - 1) * size);
-    const total = trails.reduce((sum, trail) => sum + trail.total, 0);
-    return json(200, {
-      hits: { hits: entries.map((entry) => auditEntryJson(entry, kind)), total },
-      sortBy: 'newest',
-      links: pageLinks(`${call.baseUrl}${call.path}`, {
-        size,
-        page,
-        total,
-        parameters: [['sort', 'newest']],
-      }),
-    });
-  };
+async function readAuditLog({ kind, clients }: EntityDeps, { pageMaxSize }: PageLimits, call: Call): Promise<Reply> {
+  const { size, page } = readPage(call.query, { pageMaxSize: Math.min(pageMaxSize, LARGEST_PAGE) });
+  const { principal, signal } = call;
+  const request = { id: param(call, 'id'), limit: page * size };
+  const known = await clients.lifecycle[kind].readAuditLog(request, principal, { signal });
+  const { limit } = request;
+  const kept = await Promise.all([
+    clients.files.readFileTrail({ ticket: known.filesTicket, limit }, principal, { signal }),
+    clients.accessLinks.readLinkTrail({ ticket: known.accessLinksTicket, limit }, principal, { signal }),
+  ]);
+  const trails = [...known.trails, ...kept.flatMap(({ trail }) => trail ?? [])];
+  const entries = newestOf(trails, limit).slice((page - 1) * size);
+  const total = trails.reduce((sum, trail) => sum + trail.total, 0);
+  return json(200, {
+    hits: { hits: entries.map((entry) => auditEntryJson(entry, kind)), total },
+    sortBy: 'newest',
+    links: pageLinks(`${call.baseUrl}${call.path}`, {
+      size,
+      page,
+      total,
+      parameters: [['sort', 'newest']],
+    }),
+  });
 }

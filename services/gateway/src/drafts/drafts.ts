@@ -2,7 +2,7 @@ import { ServiceError } from '@kr/service-error';
 import { PUBLISH_TIMEOUT_FACTOR } from '../config.ts';
 import { documentIn, type EntityDeps, entityReply, readEntity, revisionToChange } from '../entity-deps.ts';
 import { assertUnnamed } from '../http/conditional.ts';
-import { type Call, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
+import { type Call, json, noContent, param, type Reply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 
@@ -28,7 +28,7 @@ export function draftRoutes(deps: EntityDeps): Route[] {
         responses: { 201: 'Entity201' },
         errors: [400],
       },
-      handler: createDraft(deps),
+      handler: (call) => createDraft(deps, call),
     },
     {
       method: 'GET',
@@ -43,7 +43,7 @@ export function draftRoutes(deps: EntityDeps): Route[] {
         responses: { 200: 'Draft200' },
         errors: [403, 404],
       },
-      handler: readDraft(deps),
+      handler: (call) => readDraft(deps, call),
     },
     {
       method: 'PUT',
@@ -61,7 +61,7 @@ export function draftRoutes(deps: EntityDeps): Route[] {
         responses: { 200: 'Draft200' },
         errors: [400, 403, 404, 409],
       },
-      handler: updateDraft(deps),
+      handler: (call) => updateDraft(deps, call),
     },
     {
       method: 'POST',
@@ -77,7 +77,7 @@ export function draftRoutes(deps: EntityDeps): Route[] {
         responses: { 201: 'Entity201' },
         errors: [403, 404],
       },
-      handler: editPublished(deps),
+      handler: (call) => editPublished(deps, call),
     },
     {
       method: 'DELETE',
@@ -93,7 +93,7 @@ export function draftRoutes(deps: EntityDeps): Route[] {
         responses: { 204: 'Done' },
         errors: [403, 404, 409],
       },
-      handler: deleteDraft(deps),
+      handler: (call) => deleteDraft(deps, call),
     },
     {
       method: 'POST',
@@ -112,7 +112,7 @@ export function draftRoutes(deps: EntityDeps): Route[] {
         responses: { 202: 'Entity202' },
         errors: [400, 403, 404],
       },
-      handler: publishDraft(deps),
+      handler: (call) => publishDraft(deps, call),
     },
     {
       method: 'POST',
@@ -130,7 +130,7 @@ export function draftRoutes(deps: EntityDeps): Route[] {
         responses: { 200: 'Validation' },
         errors: [403, 404],
       },
-      handler: validateDraft(deps),
+      handler: (call) => validateDraft(deps, call),
     },
     {
       method: 'GET',
@@ -145,7 +145,7 @@ export function draftRoutes(deps: EntityDeps): Route[] {
         responses: {},
         errors: [403, 404],
       },
-      handler: readReview(deps),
+      handler: (call) => readReview(deps, call),
     },
     {
       method: 'POST',
@@ -161,7 +161,7 @@ export function draftRoutes(deps: EntityDeps): Route[] {
         responses: { 201: 'Entity201' },
         errors: [400, 403, 404],
       },
-      handler: reservePid(deps),
+      handler: (call) => reservePid(deps, call),
     },
     {
       method: 'DELETE',
@@ -177,7 +177,7 @@ export function draftRoutes(deps: EntityDeps): Route[] {
         responses: { 200: 'Draft200' },
         errors: [400, 403, 404, 409],
       },
-      handler: discardPid(deps),
+      handler: (call) => discardPid(deps, call),
     },
   ];
 }
@@ -198,63 +198,52 @@ async function draftToChange(deps: EntityDeps, call: Call): Promise<{ id: string
 }
 
 /** POST /api/{kind}: 201 with the new draft; what is wrong with it is listed under `errors`. */
-function createDraft(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const { document } = await deps.clients.lifecycle[deps.kind].createDraft(
-      { body: call.rawBody, creationKey: call.creationKey },
-      call.principal,
-    );
-    const reply = entityReply(201, document, deps, call);
-    // The REST document always shows `expanded` in the answer to a package's creation.
-    if (deps.kind === 'package') reply.body = { ...(reply.body as object), expanded: {} };
-    return reply;
-  };
+async function createDraft(deps: EntityDeps, call: Call): Promise<Reply> {
+  const { document } = await deps.clients.lifecycle[deps.kind].createDraft(
+    { body: call.rawBody, creationKey: call.creationKey },
+    call.principal,
+  );
+  const reply = entityReply(201, document, deps, call);
+  // The REST document always shows `expanded` in the answer to a package's creation.
+  if (deps.kind === 'package') reply.body = { ...(reply.body as object), expanded: {} };
+  return reply;
 }
 
 /** GET /api/{kind}/{id}/draft */
-function readDraft(deps: EntityDeps): Endpoint {
-  return async (call) =>
-    entityReply(200, await readEntity(deps, param(call, 'id'), 'FORM_DRAFT', call), deps, call);
+async function readDraft(deps: EntityDeps, call: Call): Promise<Reply> {
+  return entityReply(200, await readEntity(deps, param(call, 'id'), 'FORM_DRAFT', call), deps, call);
 }
 
 /** GET /api/{kind}/{id}/draft/review: drafts are published by their editors alone, so there is never one. */
-function readReview(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    await readEntity(deps, param(call, 'id'), 'FORM_DRAFT', call);
-    throw new ServiceError('not_found', 'Review for draft not found');
-  };
+async function readReview(deps: EntityDeps, call: Call): Promise<Reply> {
+  await readEntity(deps, param(call, 'id'), 'FORM_DRAFT', call);
+  throw new ServiceError('not_found', 'Review for draft not found');
 }
 
 /** PUT /api/{kind}/{id}/draft: replaces the draft's content; If-Match and If-None-Match are honoured. */
-function updateDraft(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const { document } = await deps.clients.lifecycle[deps.kind].updateDraft(
-      { ...(await draftToChange(deps, call)), body: call.rawBody },
-      call.principal,
-    );
-    return entityReply(200, document, deps, call);
-  };
+async function updateDraft(deps: EntityDeps, call: Call): Promise<Reply> {
+  const { document } = await deps.clients.lifecycle[deps.kind].updateDraft(
+    { ...(await draftToChange(deps, call)), body: call.rawBody },
+    call.principal,
+  );
+  return entityReply(200, document, deps, call);
 }
 
 /** DELETE /api/{kind}/{id}/draft: discards the draft; If-Match and If-None-Match are honoured. */
-function deleteDraft(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    await deps.clients.lifecycle[deps.kind].deleteDraft(await draftToChange(deps, call), call.principal);
-    return noContent();
-  };
+async function deleteDraft(deps: EntityDeps, call: Call): Promise<Reply> {
+  await deps.clients.lifecycle[deps.kind].deleteDraft(await draftToChange(deps, call), call.principal);
+  return noContent();
 }
 
 /** POST /api/{kind}/{id}/draft: 201 with the draft of a published entity, the open one if there is one. */
-function editPublished(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const id = param(call, 'id');
-    const ifRevision = await revisionToChange(deps, id, 'FORM_PUBLISHED', call);
-    const { document } = await deps.clients.lifecycle[deps.kind].editPublished(
-      { id, ifRevision },
-      call.principal,
-    );
-    return entityReply(201, document, deps, call);
-  };
+async function editPublished(deps: EntityDeps, call: Call): Promise<Reply> {
+  const id = param(call, 'id');
+  const ifRevision = await revisionToChange(deps, id, 'FORM_PUBLISHED', call);
+  const { document } = await deps.clients.lifecycle[deps.kind].editPublished(
+    { id, ifRevision },
+    call.principal,
+  );
+  return entityReply(201, document, deps, call);
 }
 
 const SUBJECT = { record: 'SUBJECT_RECORD', package: 'SUBJECT_PACKAGE' } as const;
@@ -263,15 +252,13 @@ const SUBJECT = { record: 'SUBJECT_RECORD', package: 'SUBJECT_PACKAGE' } as cons
  * POST /api/{kind}/{id}/draft/actions/publish: 202 with the published entity. A package takes its resource drafts
  * along: all or nothing.
  */
-function publishDraft(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const { id, ifRevision } = await draftToChange(deps, call);
-    const wish = { subject: SUBJECT[deps.kind], id, ifRevision };
-    const options = { times: PUBLISH_TIMEOUT_FACTOR };
-    const { published } = await deps.clients.publications.publish(wish, call.principal, options);
-    const document = published ? documentIn(published) : await readEntity(deps, id, 'FORM_PUBLISHED', call);
-    return entityReply(202, document, deps, call);
-  };
+async function publishDraft(deps: EntityDeps, call: Call): Promise<Reply> {
+  const { id, ifRevision } = await draftToChange(deps, call);
+  const wish = { subject: SUBJECT[deps.kind], id, ifRevision };
+  const options = { times: PUBLISH_TIMEOUT_FACTOR };
+  const { published } = await deps.clients.publications.publish(wish, call.principal, options);
+  const document = published ? documentIn(published) : await readEntity(deps, id, 'FORM_PUBLISHED', call);
+  return entityReply(202, document, deps, call);
 }
 
 /** A package may bring many resources along. */
@@ -281,41 +268,35 @@ const TIMES = 6;
  * POST /api/{kind}/{id}/draft/actions/validate: 200 with the problems that a publication would report, by
  * entity; nothing changes.
  */
-function validateDraft({ kind, clients }: EntityDeps): Endpoint {
-  return async (call) => {
-    const { problems } = await clients.publications.validate(
-      { subject: SUBJECT[kind], id: param(call, 'id') },
-      call.principal,
-      { times: TIMES },
-    );
-    return json(200, {
-      errors: problems.map(({ id, issues }) => ({
-        record: id,
-        message: "The record can't be published",
-        errors: issues.map(({ field, messages }) => ({ field, messages })),
-      })),
-    });
-  };
+async function validateDraft({ kind, clients }: EntityDeps, call: Call): Promise<Reply> {
+  const { problems } = await clients.publications.validate(
+    { subject: SUBJECT[kind], id: param(call, 'id') },
+    call.principal,
+    { times: TIMES },
+  );
+  return json(200, {
+    errors: problems.map(({ id, issues }) => ({
+      record: id,
+      message: "The record can't be published",
+      errors: issues.map(({ field, messages }) => ({ field, messages })),
+    })),
+  });
 }
 
 /** POST /api/{kind}/{id}/draft/pids/{scheme}: 201 with the draft that now has an identifier of this scheme. */
-function reservePid(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const { document } = await deps.clients.lifecycle[deps.kind].reservePid(
-      { ...(await draftToChange(deps, call)), scheme: param(call, 'scheme') },
-      call.principal,
-    );
-    return entityReply(201, document, deps, call);
-  };
+async function reservePid(deps: EntityDeps, call: Call): Promise<Reply> {
+  const { document } = await deps.clients.lifecycle[deps.kind].reservePid(
+    { ...(await draftToChange(deps, call)), scheme: param(call, 'scheme') },
+    call.principal,
+  );
+  return entityReply(201, document, deps, call);
 }
 
 /** DELETE /api/{kind}/{id}/draft/pids/{scheme}: 200 with the draft that no longer has that identifier. */
-function discardPid(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const { document } = await deps.clients.lifecycle[deps.kind].discardPid(
-      { ...(await draftToChange(deps, call)), scheme: param(call, 'scheme') },
-      call.principal,
-    );
-    return entityReply(200, document, deps, call);
-  };
+async function discardPid(deps: EntityDeps, call: Call): Promise<Reply> {
+  const { document } = await deps.clients.lifecycle[deps.kind].discardPid(
+    { ...(await draftToChange(deps, call)), scheme: param(call, 'scheme') },
+    call.principal,
+  );
+  return entityReply(200, document, deps, call);
 }

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import proxyAddr from 'proxy-addr';
 import type { GatewayConfig } from '../config.ts';
-import { type Call, type Endpoint, json, param, type StreamReply } from '../http/endpoint.ts';
+import { type Call, json, param, type Reply, type StreamReply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { storedFileJson } from '../rendering/file-json.ts';
@@ -42,7 +42,7 @@ export function contentRoutes(
         responses: { 200: 'File' },
         errors: [400, 403, 404, 408, 409, 507],
       },
-      handler: putContent(ofDraft, plane),
+      handler: (call) => putContent(ofDraft, plane, call),
     },
   ];
 }
@@ -70,7 +70,7 @@ function downloadRoutes(deps: FilesDeps, plane: ContentPlane, xAccel: XAccelRedi
         responses: { 200: 'Archive', 206: 'ArchivePart', ...refusals },
         errors: [403, 404],
       },
-      handler: readArchive(deps, plane),
+      handler: (call) => readArchive(deps, plane, call),
     },
     {
       method: 'GET',
@@ -86,7 +86,7 @@ function downloadRoutes(deps: FilesDeps, plane: ContentPlane, xAccel: XAccelRedi
         responses: { 200: 'Bytes', 206: 'Part', ...refusals },
         errors: [403, 404],
       },
-      handler: readContent(deps, plane, xAccel),
+      handler: (call) => readContent(deps, plane, xAccel, call),
     },
   ];
 }
@@ -164,37 +164,35 @@ async function download(
 }
 
 /** GET /api/{kind}/{id}/draft/files/{key}/content, /api/{kind}/{id}/files/{key}/content: the bytes, or parts of them. */
-function readContent(deps: FilesDeps, plane: ContentPlane, xAccel: XAccelRedirect): Endpoint {
-  return (call) => download(deps, plane, call, { face: 'content', key: param(call, 'key'), xAccel });
+async function readContent(deps: FilesDeps, plane: ContentPlane, xAccel: XAccelRedirect, call: Call): Promise<Reply> {
+  return download(deps, plane, call, { face: 'content', key: param(call, 'key'), xAccel });
 }
 
 /** GET /api/{kind}/{id}/draft/files-archive, /api/{kind}/{id}/files-archive: all files as one ZIP file. */
-function readArchive(deps: FilesDeps, plane: ContentPlane): Endpoint {
-  return (call) => download(deps, plane, call, { face: 'archive' });
+async function readArchive(deps: FilesDeps, plane: ContentPlane, call: Call): Promise<Reply> {
+  return download(deps, plane, call, { face: 'archive' });
 }
 
 /** PUT /api/{kind}/{id}/draft/files/{key}/content: 200 with the file, still pending. */
-function putContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
-  return async (call) => {
-    const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
-    const length = call.headers['content-length'];
-    const answer = await plane.request({
-      method: 'PUT',
-      face: 'content',
-      entityId: param(call, 'id'),
-      key: param(call, 'key'),
-      ticket,
-      headers: {
-        'content-type': 'application/octet-stream',
-        ...(length === undefined ? {} : { 'content-length': length }),
-      },
-      body: call.bytes,
-      recheck: () => reauthoriseFiles(deps, 'write', call),
-    });
-    if (answer.status !== 200) throw await contentRefusal(answer);
-    const told = await text(answer.body).catch((cause: unknown) => {
-      throw asUnavailable(cause);
-    });
-    return json(200, storedFileJson(JSON.parse(told), fileHolder(deps, call)));
-  };
+async function putContent(deps: FilesDeps, plane: ContentPlane, call: Call): Promise<Reply> {
+  const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
+  const length = call.headers['content-length'];
+  const answer = await plane.request({
+    method: 'PUT',
+    face: 'content',
+    entityId: param(call, 'id'),
+    key: param(call, 'key'),
+    ticket,
+    headers: {
+      'content-type': 'application/octet-stream',
+      ...(length === undefined ? {} : { 'content-length': length }),
+    },
+    body: call.bytes,
+    recheck: () => reauthoriseFiles(deps, 'write', call),
+  });
+  if (answer.status !== 200) throw await contentRefusal(answer);
+  const told = await text(answer.body).catch((cause: unknown) => {
+    throw asUnavailable(cause);
+  });
+  return json(200, storedFileJson(JSON.parse(told), fileHolder(deps, call)));
 }

@@ -1,7 +1,8 @@
+import { assertValid, invalid } from '../http/invalid.ts';
 import type { FileEntry__Output, NewEntry } from '@kr/contracts';
-import { type Issue, ServiceError } from '@kr/service-error';
-import { type Call, created, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
-import { invalidInput, isObject, objectBody } from '../http/json-object.ts';
+import type { Issue } from '@kr/service-error';
+import { type Call, created, json, noContent, param, type Reply } from '../http/endpoint.ts';
+import { isObject, objectBody } from '../http/json-object.ts';
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import type { Json } from '../rendering/entity-json.ts';
@@ -30,7 +31,7 @@ export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Route[] 
         responses: { 201: 'FileListing201' },
         errors: [400, 403, 404],
       },
-      handler: importFiles(ofDraft),
+      handler: (call) => importFiles(ofDraft, call),
     },
     {
       method: 'GET',
@@ -45,7 +46,7 @@ export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Route[] 
         responses: { 200: 'FileListing' },
         errors: [403, 404],
       },
-      handler: listFiles(ofDraft),
+      handler: (call) => listFiles(ofDraft, call),
     },
     {
       method: 'POST',
@@ -63,7 +64,7 @@ export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Route[] 
         responses: { 201: 'FileListing201' },
         errors: [400, 403, 404],
       },
-      handler: startUploads(ofDraft),
+      handler: (call) => startUploads(ofDraft, call),
     },
     {
       method: 'DELETE',
@@ -79,7 +80,7 @@ export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Route[] 
         responses: { 204: 'Done' },
         errors: [403, 404, 409],
       },
-      handler: deleteFiles(ofDraft),
+      handler: (call) => deleteFiles(ofDraft, call),
     },
     {
       method: 'GET',
@@ -94,7 +95,7 @@ export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Route[] 
         responses: { 200: 'File' },
         errors: [403, 404],
       },
-      handler: readFile(ofDraft),
+      handler: (call) => readFile(ofDraft, call),
     },
     {
       method: 'PUT',
@@ -112,7 +113,7 @@ export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Route[] 
         responses: { 200: 'File' },
         errors: [400, 403, 404, 409],
       },
-      handler: updateFileMetadata(ofDraft),
+      handler: (call) => updateFileMetadata(ofDraft, call),
     },
     {
       method: 'DELETE',
@@ -128,7 +129,7 @@ export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Route[] 
         responses: { 204: 'Done' },
         errors: [403, 404, 409],
       },
-      handler: deleteFile(ofDraft),
+      handler: (call) => deleteFile(ofDraft, call),
     },
     {
       method: 'POST',
@@ -144,7 +145,7 @@ export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Route[] 
         responses: { 200: 'File' },
         errors: [400, 403, 404],
       },
-      handler: commitUpload(ofDraft),
+      handler: (call) => commitUpload(ofDraft, call),
     },
     {
       method: 'GET',
@@ -159,7 +160,7 @@ export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Route[] 
         responses: { 200: 'FileListing' },
         errors: [403, 404],
       },
-      handler: listFiles(ofPublished),
+      handler: (call) => listFiles(ofPublished, call),
     },
     {
       method: 'GET',
@@ -174,7 +175,7 @@ export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Route[] 
         responses: { 200: 'File' },
         errors: [403, 404],
       },
-      handler: readFile(ofPublished),
+      handler: (call) => readFile(ofPublished, call),
     },
   ];
 }
@@ -186,45 +187,39 @@ function fileReply(entry: FileEntry__Output | null, deps: FilesDeps, call: Call)
 }
 
 /** GET /api/{kind}/{id}/draft/files, /api/{kind}/{id}/files */
-function listFiles(deps: FilesDeps): Endpoint {
-  return async (call) => {
-    const authorised = await authoriseFiles(deps, 'read', call);
-    const { ticket, filesEnabled } = authorised;
-    const { entries } = filesEnabled
-      ? await deps.clients.files.listEntries({ ticket }, call.principal, { signal: call.signal })
-      : { entries: [] };
-    return json(200, fileListJson(authorised, entries, fileHolder(deps, call)));
-  };
+async function listFiles(deps: FilesDeps, call: Call): Promise<Reply> {
+  const authorised = await authoriseFiles(deps, 'read', call);
+  const { ticket, filesEnabled } = authorised;
+  const { entries } = filesEnabled
+    ? await deps.clients.files.listEntries({ ticket }, call.principal, { signal: call.signal })
+    : { entries: [] };
+  return json(200, fileListJson(authorised, entries, fileHolder(deps, call)));
 }
 
 /** GET /api/{kind}/{id}/draft/files/{key}, /api/{kind}/{id}/files/{key} */
-function readFile(deps: FilesDeps): Endpoint {
-  return async (call) => {
-    const { ticket } = await authoriseEnabledFiles(deps, 'read', call);
-    const key = param(call, 'key');
-    const { entry } = await deps.clients.files.readEntry({ ticket, key }, call.principal, {
-      signal: call.signal,
-    });
-    return json(200, fileReply(entry, deps, call));
-  };
+async function readFile(deps: FilesDeps, call: Call): Promise<Reply> {
+  const { ticket } = await authoriseEnabledFiles(deps, 'read', call);
+  const key = param(call, 'key');
+  const { entry } = await deps.clients.files.readEntry({ ticket, key }, call.principal, {
+    signal: call.signal,
+  });
+  return json(200, fileReply(entry, deps, call));
 }
 
 /** POST /api/{kind}/{id}/draft/files: 201 with all files, the new ones pending. */
-function startUploads(deps: FilesDeps): Endpoint {
-  return async (call) => {
-    const authorised = await authoriseEnabledFiles(deps, 'write', call);
-    const { entries } = await deps.clients.files.startUploads(
-      { ticket: authorised.ticket, entries: newEntries(call.body) },
-      call.principal,
-    );
-    return created(fileListJson(authorised, entries, fileHolder(deps, call)));
-  };
+async function startUploads(deps: FilesDeps, call: Call): Promise<Reply> {
+  const authorised = await authoriseEnabledFiles(deps, 'write', call);
+  const { entries } = await deps.clients.files.startUploads(
+    { ticket: authorised.ticket, entries: newEntries(call.body) },
+    call.principal,
+  );
+  return created(fileListJson(authorised, entries, fileHolder(deps, call)));
 }
 
 /** @throws ServiceError `invalid`: not a list of objects with a key each */
 function newEntries(body: unknown): NewEntry[] {
   if (body === undefined || body === null) return [];
-  if (!Array.isArray(body)) throw invalidInput();
+  if (!Array.isArray(body)) throw invalid('_schema', 'Invalid input type.');
   const issues: Issue[] = [];
   const entries = body.map((item: unknown, index): NewEntry => {
     if (!isObject(item)) {
@@ -239,7 +234,7 @@ function newEntries(body: unknown): NewEntry[] {
     const hasMore = Object.keys(rest).length > 0;
     return { key, metadataJson: hasMore ? Buffer.from(JSON.stringify(rest)) : Buffer.alloc(0) };
   });
-  if (issues.length > 0) throw new ServiceError('invalid', 'A validation error occurred.', { issues });
+  assertValid(issues);
   return entries;
 }
 
@@ -249,27 +244,23 @@ function keyMessage(key: unknown): string {
 }
 
 /** POST /api/{kind}/{id}/draft/files/{key}/commit: 200 with the completed file. */
-function commitUpload(deps: FilesDeps): Endpoint {
-  return async (call) => {
-    const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
-    const { entry } = await deps.clients.files.commitUpload(
-      { ticket, key: param(call, 'key') },
-      call.principal,
-    );
-    return json(200, fileReply(entry, deps, call));
-  };
+async function commitUpload(deps: FilesDeps, call: Call): Promise<Reply> {
+  const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
+  const { entry } = await deps.clients.files.commitUpload(
+    { ticket, key: param(call, 'key') },
+    call.principal,
+  );
+  return json(200, fileReply(entry, deps, call));
 }
 
 /** PUT /api/{kind}/{id}/draft/files/{key}: the body becomes the file's metadata. */
-function updateFileMetadata(deps: FilesDeps): Endpoint {
-  return async (call) => {
-    const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
-    const { entry } = await deps.clients.files.updateEntryMetadata(
-      { ticket, key: param(call, 'key'), metadataJson: objectBody(call.body ?? {}) },
-      call.principal,
-    );
-    return json(200, fileReply(entry, deps, call));
-  };
+async function updateFileMetadata(deps: FilesDeps, call: Call): Promise<Reply> {
+  const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
+  const { entry } = await deps.clients.files.updateEntryMetadata(
+    { ticket, key: param(call, 'key'), metadataJson: objectBody(call.body ?? {}) },
+    call.principal,
+  );
+  return json(200, fileReply(entry, deps, call));
 }
 
 /** Deletes files of a draft. A preview that goes with them has left the draft when this is answered. */
@@ -288,26 +279,20 @@ async function deleteEntries(
 }
 
 /** DELETE /api/{kind}/{id}/draft/files/{key} */
-function deleteFile(deps: FilesDeps): Endpoint {
-  return async (call) => {
-    await deleteEntries(deps, call, { keys: [param(call, 'key')] });
-    return noContent();
-  };
+async function deleteFile(deps: FilesDeps, call: Call): Promise<Reply> {
+  await deleteEntries(deps, call, { keys: [param(call, 'key')] });
+  return noContent();
 }
 
 /** DELETE /api/{kind}/{id}/draft/files: all of them. */
-function deleteFiles(deps: FilesDeps): Endpoint {
-  return async (call) => {
-    await deleteEntries(deps, call, { all: true });
-    return noContent();
-  };
+async function deleteFiles(deps: FilesDeps, call: Call): Promise<Reply> {
+  await deleteEntries(deps, call, { all: true });
+  return noContent();
 }
 
 /** POST /api/{kind}/{id}/draft/actions/files-import: 201 with the files of the previous version, shared with it. */
-function importFiles(deps: FilesDeps): Endpoint {
-  return async (call) => {
-    const authorised = await authoriseEnabledFiles(deps, 'import', call);
-    const { entries } = await deps.clients.files.importEntries({ ticket: authorised.ticket }, call.principal);
-    return created(fileListJson(authorised, entries, fileHolder(deps, call)));
-  };
+async function importFiles(deps: FilesDeps, call: Call): Promise<Reply> {
+  const authorised = await authoriseEnabledFiles(deps, 'import', call);
+  const { entries } = await deps.clients.files.importEntries({ ticket: authorised.ticket }, call.principal);
+  return created(fileListJson(authorised, entries, fileHolder(deps, call)));
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Call, type EmptyReply, type Endpoint, param } from '../http/endpoint.ts';
+import { type Call, type EmptyReply, param, type Reply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { fileLinks } from '../rendering/links.ts';
@@ -27,7 +27,7 @@ export function uploadRoutes(deps: FilesDeps, plane: ContentPlane): Route[] {
         parameters: ['Id', 'Key'],
         responses: { 204: 'UploadCapabilities' },
       },
-      handler: uploadCapabilities(plane),
+      handler: (call) => uploadCapabilities(plane, call),
     },
     {
       method: 'POST',
@@ -54,7 +54,7 @@ export function uploadRoutes(deps: FilesDeps, plane: ContentPlane): Route[] {
         responses: { 201: 'UploadCreated', 412: 'OtherVersion', 460: 'ChecksumMismatch' },
         errors: [400, 403, 404, 408, 413, 507],
       },
-      handler: createUpload(deps, plane),
+      handler: (call) => createUpload(deps, plane, call),
     },
     {
       method: 'OPTIONS',
@@ -68,7 +68,7 @@ export function uploadRoutes(deps: FilesDeps, plane: ContentPlane): Route[] {
         parameters: ['Id', 'Key', 'UploadId'],
         responses: { 204: 'UploadCapabilities' },
       },
-      handler: uploadCapabilities(plane),
+      handler: (call) => uploadCapabilities(plane, call),
     },
     {
       method: 'HEAD',
@@ -83,7 +83,7 @@ export function uploadRoutes(deps: FilesDeps, plane: ContentPlane): Route[] {
         responses: { 200: 'UploadState', 410: 'Expired', 412: 'OtherVersion', 423: 'NotNow' },
         errors: [403, 404],
       },
-      handler: readUpload(deps, plane),
+      handler: (call) => readUpload(deps, plane, call),
     },
     {
       method: 'PATCH',
@@ -117,7 +117,7 @@ export function uploadRoutes(deps: FilesDeps, plane: ContentPlane): Route[] {
         },
         errors: [400, 403, 404, 408, 413, 415, 507],
       },
-      handler: continueUpload('PATCH', deps, plane),
+      handler: (call) => continueUpload('PATCH', deps, plane, call),
     },
     {
       method: 'DELETE',
@@ -133,7 +133,7 @@ export function uploadRoutes(deps: FilesDeps, plane: ContentPlane): Route[] {
         responses: { 204: 'UploadTerminated', 412: 'OtherVersion' },
         errors: [400, 403, 404, 409],
       },
-      handler: continueUpload('DELETE', deps, plane),
+      handler: (call) => continueUpload('DELETE', deps, plane, call),
     },
   ];
 }
@@ -152,31 +152,27 @@ const ASKED = [
 ] as const;
 
 /** OPTIONS /api/{kind}/{id}/draft/files/{key}/tus and …/tus/{uploadId}: what is offered of tus 1.0. */
-function uploadCapabilities(plane: ContentPlane): Endpoint {
-  return async (call) => {
-    const answer = await plane.request({ method: 'OPTIONS', face: 'uploads', ...place(call), headers: {} });
-    return emptyReply(answer);
-  };
+async function uploadCapabilities(plane: ContentPlane, call: Call): Promise<Reply> {
+  const answer = await plane.request({ method: 'OPTIONS', face: 'uploads', ...place(call), headers: {} });
+  return emptyReply(answer);
 }
 
 /** POST /api/{kind}/{id}/draft/files/{key}/tus: 201 with the upload's address in Location. */
-function createUpload(deps: FilesDeps, plane: ContentPlane): Endpoint {
-  return async (call) => {
-    const reply = await pass('POST', deps, plane, call);
-    const id = reply.headers?.['location']?.split('/').at(-1) ?? '';
-    const { tus } = fileLinks(fileHolder(deps, call), param(call, 'key'), call.baseUrl);
-    return { ...reply, headers: { ...reply.headers, location: `${tus}/${id}` } };
-  };
+async function createUpload(deps: FilesDeps, plane: ContentPlane, call: Call): Promise<Reply> {
+  const reply = await pass('POST', deps, plane, call);
+  const id = reply.headers?.['location']?.split('/').at(-1) ?? '';
+  const { tus } = fileLinks(fileHolder(deps, call), param(call, 'key'), call.baseUrl);
+  return { ...reply, headers: { ...reply.headers, location: `${tus}/${id}` } };
 }
 
 /** PATCH and DELETE /api/{kind}/{id}/draft/files/{key}/tus/{uploadId}. */
-function continueUpload(method: 'PATCH' | 'DELETE', deps: FilesDeps, plane: ContentPlane): Endpoint {
-  return (call) => pass(method, deps, plane, call);
+async function continueUpload(method: 'PATCH' | 'DELETE', deps: FilesDeps, plane: ContentPlane, call: Call): Promise<Reply> {
+  return pass(method, deps, plane, call);
 }
 
 /** HEAD /api/{kind}/{id}/draft/files/{key}/tus/{uploadId}: 200 with the offset. */
-function readUpload(deps: FilesDeps, plane: ContentPlane): Endpoint {
-  return (call) => pass('HEAD', deps, plane, call);
+async function readUpload(deps: FilesDeps, plane: ContentPlane, call: Call): Promise<Reply> {
+  return pass('HEAD', deps, plane, call);
 }
 
 async function pass(

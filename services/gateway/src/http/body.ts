@@ -1,5 +1,6 @@
+import { assertValid } from './invalid.ts';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { type Issue, ServiceError } from '@kr/service-error';
+import type { Issue } from '@kr/service-error';
 import { parse } from 'content-type';
 import { HttpProblem } from './http-problem.ts';
 import type { Route } from './route.ts';
@@ -149,9 +150,7 @@ export function decodeJsonBody(bytes: Buffer): unknown {
   if (text.trim() === '') return undefined;
   const value = parsed(text);
   const issue = structureIssue(text);
-  if (issue !== undefined) {
-    throw new ServiceError('invalid', 'A validation error occurred.', { issues: [issue] });
-  }
+  if (issue !== undefined) assertValid([issue]);
   return value;
 }
 

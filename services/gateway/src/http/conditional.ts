@@ -1,4 +1,4 @@
-import { ServiceError } from '@kr/service-error';
+import { invalid } from './invalid.ts';
 import { VENDOR_TYPE } from './accept.ts';
 import type { ShownState } from './endpoint.ts';
 
@@ -26,9 +26,7 @@ function revisionOf(tag: string): string {
   if (revision === undefined && ENTITY_TAG.test(tag)) return NO_REVISION;
   if (revision === undefined) {
     const form = 'Send If-Match with a revision, such as "4", or with *.';
-    throw new ServiceError('invalid', 'A validation error occurred.', {
-      issues: [{ field: 'if_match', messages: ['Not a valid integer.', form] }],
-    });
+    throw invalid('if_match', 'Not a valid integer.', form);
   }
   // NOTE: for the services 0 means "any revision", and no entity has a revision below 1.
   return BigInt(revision) === 0n ? NO_REVISION : revision;

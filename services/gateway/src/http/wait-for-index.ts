@@ -1,4 +1,4 @@
-import { ServiceError } from '@kr/service-error';
+import { invalid } from './invalid.ts';
 import type { Logger } from '@kr/telemetry';
 import type { Clients } from '../clients.ts';
 import type { Call } from './endpoint.ts';
@@ -28,9 +28,7 @@ export function wantsIndex(route: Route, query: URLSearchParams): boolean {
   if (!changesIndex(route)) return false;
   const values = query.getAll(PARAMETER);
   if (values.some((value) => value !== 'true' && value !== 'false')) {
-    throw new ServiceError('invalid', 'A validation error occurred.', {
-      issues: [{ field: PARAMETER, messages: ['Must be true or false.'] }],
-    });
+    throw invalid(PARAMETER, 'Must be true or false.');
   }
   return values.includes('true');
 }

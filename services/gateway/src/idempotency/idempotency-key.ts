@@ -1,7 +1,7 @@
+import { invalid } from '../http/invalid.ts';
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '@kr/caller';
-import { ServiceError } from '@kr/service-error';
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
@@ -29,7 +29,8 @@ export function keyedRequest(
   const key = headers['idempotency-key'];
   const caller = callerOf(principal);
   if (key === undefined || caller === undefined) return undefined;
-  if (typeof key !== 'string' || !KEY.test(key)) throw noKey();
+  if (typeof key !== 'string' || !KEY.test(key))
+    throw invalid('idempotency_key', 'The header Idempotency-Key must be 1 to 255 printable ASCII characters.');
   return {
     owner: digest(principal.userId ?? firstLink(principal)),
     hash: digest(caller, key),
@@ -72,15 +73,4 @@ function digest(...parts: readonly (string | Buffer)[]): Uint8Array<ArrayBuffer>
   const hash = createHash('sha256');
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part);
   return new Uint8Array(hash.digest());
-}
-
-function noKey(): ServiceError {
-  return new ServiceError('invalid', 'A validation error occurred.', {
-    issues: [
-      {
-        field: 'idempotency_key',
-        messages: ['The header Idempotency-Key must be 1 to 255 printable ASCII characters.'],
-      },
-    ],
-  });
 }

@@ -1,3 +1,4 @@
+import { assertValid } from '../http/invalid.ts';
 import { SCOPES } from '@kr/caller';
 import type { Definitions, User as UserMessage } from '@kr/contracts';
 import type { CallContext, Handlers } from '@kr/rpc';
@@ -38,7 +39,7 @@ export function administerUsers({
     CreateUser: async ({ name, isAdmin, addsToken, tokenLifetimeMs }, call) => {
       const operator = operatorOf(call);
       const lifetimeMs = tokenLifetimeMs === undefined ? DEFAULT_LIFETIME_MS : Number(tokenLifetimeMs);
-      refuse([
+      assertValid([
         ...nameIssues(name),
         ...rule(
           'token_lifetime_ms',
@@ -68,7 +69,7 @@ export function administerUsers({
     },
     ListUsers: async ({ afterId, limit }, call) => {
       operatorOf(call);
-      refuse([
+      assertValid([
         ...rule('after_id', /^\d{0,10}$/.test(afterId) && Number(afterId) <= MAX_ID, 'Not the id of a user.'),
         ...limitIssues(limit),
       ]);
@@ -76,12 +77,12 @@ export function administerUsers({
     },
     SetUserDisabled: async ({ name, isDisabled }, call) => {
       const operator = operatorOf(call);
-      refuse(nameIssues(name));
+      assertValid(nameIssues(name));
       return { user: userMessage(await users.setDisabled(name, isDisabled, now(), operator)) };
     },
     ListTokens: async ({ name }, call) => {
       operatorOf(call);
-      refuse(nameIssues(name));
+      assertValid(nameIssues(name));
       const rows = await tokens.tokensOf((await users.find(name)).id);
       return {
         tokens: rows.slice(0, PAGE).map(({ createdAt, expiresAt, lastUsedAt, scopes, ...token }) => ({
@@ -95,7 +96,7 @@ export function administerUsers({
     },
     RevokeTokens: async ({ name, tokenIds }, call) => {
       const operator = operatorOf(call);
-      refuse([
+      assertValid([
         ...nameIssues(name),
         ...rule('token_ids', tokenIds.length <= PAGE, `Use up to ${PAGE} ids.`),
         ...tokenIds
@@ -107,7 +108,7 @@ export function administerUsers({
     },
     ReadUserAuditLog: async ({ name, limit }, call) => {
       operatorOf(call);
-      refuse([...nameIssues(name), ...limitIssues(limit)]);
+      assertValid([...nameIssues(name), ...limitIssues(limit)]);
       const entries = await users.auditLog(name, limit);
       return {
         entries: entries.map(({ createdAt, action, service, requestId, metadata }) => ({
@@ -137,10 +138,6 @@ function limitIssues(limit: number): Issue[] {
 
 function rule(field: string, holds: boolean, message: string): Issue[] {
   return holds ? [] : [{ field, messages: [message] }];
-}
-
-function refuse(issues: readonly Issue[]): void {
-  if (issues.length > 0) throw new ServiceError('invalid', 'A validation error occurred.', { issues });
 }
 
 function userMessage({ id, name, isAdmin, createdAt, disabledAt, issuer }: ListedUser): UserMessage {

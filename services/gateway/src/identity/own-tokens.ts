@@ -1,9 +1,10 @@
+import { assertValid, invalid } from '../http/invalid.ts';
 import { authorise } from '@kr/access-policy';
 import { isScope, SCOPES, type Scope } from '@kr/caller';
 import { parseInstant } from '@kr/instant';
 import { type Issue, ServiceError } from '@kr/service-error';
-import { type Call, created, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
-import { invalidInput, isObject } from '../http/json-object.ts';
+import { type Call, created, json, noContent, param, type Reply } from '../http/endpoint.ts';
+import { isObject } from '../http/json-object.ts';
 import type { Route } from '../http/route.ts';
 import { mintToken, tokenHash } from './access-token.ts';
 import { type OwnToken, TOKEN_ID, type TokenStore } from './token-store.ts';
@@ -24,7 +25,7 @@ export function tokenRoutes(deps: TokensDeps): Route[] {
         responses: { 200: 'OwnTokens' },
         errors: [403],
       },
-      handler: listTokens(deps),
+      handler: (call) => listTokens(deps, call),
     },
     {
       method: 'POST',
@@ -42,7 +43,7 @@ export function tokenRoutes(deps: TokensDeps): Route[] {
         responses: { 201: 'NewToken' },
         errors: [400, 403],
       },
-      handler: createToken(deps),
+      handler: (call) => createToken(deps, call),
     },
     {
       method: 'DELETE',
@@ -58,7 +59,7 @@ export function tokenRoutes(deps: TokensDeps): Route[] {
         responses: { 204: 'Done' },
         errors: [403, 404],
       },
-      handler: revokeToken(deps),
+      handler: (call) => revokeToken(deps, call),
     },
   ];
 }
@@ -89,7 +90,7 @@ const DEFAULT_SCOPES: readonly Scope[] = ['write', 'publish'];
  * @throws ServiceError `invalid`, with everything that is wrong
  */
 function createTokenRequest(body: unknown, rules: TokenRules): CreateTokenRequest {
-  if (!isObject(body)) throw invalidInput();
+  if (!isObject(body)) throw invalid('_schema', 'Invalid input type.');
   const issues: Issue[] = [];
   const wish = {
     name: checkName(body['name'], issues),
@@ -98,7 +99,7 @@ function createTokenRequest(body: unknown, rules: TokenRules): CreateTokenReques
   };
   for (const field of Object.keys(body))
     if (!['name', 'scopes', 'expires_at'].includes(field)) report(issues, field, 'Unknown field.');
-  if (issues.length > 0) throw new ServiceError('invalid', 'A validation error occurred.', { issues });
+  assertValid(issues);
   return wish;
 }
 
@@ -150,54 +151,48 @@ export interface TokensDeps {
 }
 
 /** GET /api/user/tokens: the caller's tokens that were not revoked, the youngest first. */
-function listTokens({ tokens }: TokensDeps): Endpoint {
-  return async (call) => {
-    const own = await tokens.tokensOf(userOf(call));
-    return json(200, {
-      hits: { hits: own.map((token) => tokenJson(token, call)), total: own.length },
-      links: { self: `${call.baseUrl}/api/user/tokens` },
-    });
-  };
+async function listTokens({ tokens }: TokensDeps, call: Call): Promise<Reply> {
+  const own = await tokens.tokensOf(userOf(call));
+  return json(200, {
+    hits: { hits: own.map((token) => tokenJson(token, call)), total: own.length },
+    links: { self: `${call.baseUrl}/api/user/tokens` },
+  });
 }
 
 /**
  * POST /api/user/tokens: 201 with the new token, which no other answer shows.
  * @throws ServiceError - `invalid`: see `createTokenRequest` - `invalid` (code `too_many_tokens`): the caller has the maximum number of valid tokens
  */
-function createToken({ tokens, limits, now, newId }: TokensDeps): Endpoint {
-  return async (call) => {
-    const userId = userOf(call);
-    const createdAt = now();
-    const { scopes } = call.principal;
-    const wish = createTokenRequest(call.body, {
-      now: createdAt,
-      lifetimeDays: limits.tokenLifetimeDays,
-      scopes,
-    });
-    const token = mintToken();
-    const row = { ...wish, id: newId(), hash: tokenHash(token), createdAt };
-    if (!(await tokens.addToken(userId, row, limits.tokensPerUser))) {
-      throw new ServiceError(
-        'invalid',
-        `A user may have at most ${limits.tokensPerUser} tokens; revoke one.`,
-        {
-          code: 'too_many_tokens',
-        },
-      );
-    }
-    return created({ ...tokenJson({ ...row, lastUsedAt: null }, call), token });
-  };
+async function createToken({ tokens, limits, now, newId }: TokensDeps, call: Call): Promise<Reply> {
+  const userId = userOf(call);
+  const createdAt = now();
+  const { scopes } = call.principal;
+  const wish = createTokenRequest(call.body, {
+    now: createdAt,
+    lifetimeDays: limits.tokenLifetimeDays,
+    scopes,
+  });
+  const token = mintToken();
+  const row = { ...wish, id: newId(), hash: tokenHash(token), createdAt };
+  if (!(await tokens.addToken(userId, row, limits.tokensPerUser))) {
+    throw new ServiceError(
+      'invalid',
+      `A user may have at most ${limits.tokensPerUser} tokens; revoke one.`,
+      {
+        code: 'too_many_tokens',
+      },
+    );
+  }
+  return created({ ...tokenJson({ ...row, lastUsedAt: null }, call), token });
 }
 
 /** DELETE /api/user/tokens/{tokenId}: 204; every later request on any gateway rejects the token. */
-function revokeToken({ tokens, now }: TokensDeps): Endpoint {
-  return async (call) => {
-    const [userId, id] = [userOf(call), param(call, 'tokenId')];
-    if (!TOKEN_ID.test(id) || !(await tokens.revoke(userId, id, now()))) {
-      throw new ServiceError('not_found', 'No such token.');
-    }
-    return noContent();
-  };
+async function revokeToken({ tokens, now }: TokensDeps, call: Call): Promise<Reply> {
+  const [userId, id] = [userOf(call), param(call, 'tokenId')];
+  if (!TOKEN_ID.test(id) || !(await tokens.revoke(userId, id, now()))) {
+    throw new ServiceError('not_found', 'No such token.');
+  }
+  return noContent();
 }
 
 /** @throws ServiceError `unauthenticated`: anonymous; `forbidden`: the token lacks the scope */

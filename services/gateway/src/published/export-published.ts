@@ -1,3 +1,4 @@
+import { invalid } from '../http/invalid.ts';
 import {
   CITATION_STYLES,
   type CitationStyle,
@@ -12,7 +13,7 @@ import { ServiceError } from '@kr/service-error';
 import { entityReply, readEntity } from '../entity-deps.ts';
 import { authoriseFiles, type FilesDeps, fileHolder } from '../files/authorise-files.ts';
 import { WRITTEN } from '../http/accept.ts';
-import { type Call, type Endpoint, param, type Reply, type TextReply } from '../http/endpoint.ts';
+import { type Call, param, type Reply, type TextReply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { entityJson } from '../rendering/entity-json.ts';
@@ -38,7 +39,7 @@ export function documentRoutes(deps: FilesDeps): Route[] {
         responses: { 200: 'Published200' },
         errors: [403, 404],
       },
-      handler: readPublished(deps),
+      handler: (call) => readPublished(deps, call),
     },
     {
       method: 'GET',
@@ -53,32 +54,28 @@ export function documentRoutes(deps: FilesDeps): Route[] {
         responses: { 200: 'Export' },
         errors: [400, 403, 404],
       },
-      handler: exportPublished(deps),
+      handler: (call) => exportPublished(deps, call),
     },
   ];
 }
 
 /** GET /api/{kind}/{id}: the document, or an export format that `Accept` prefers. */
-function readPublished(deps: FilesDeps): Endpoint {
-  return async (call): Promise<Reply> => {
-    const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
-    if (WRITTEN.includes(call.mediaType)) return entityReply(200, document, deps, call);
-    const format = negotiateFormat(call.headers.accept ?? '', WRITTEN);
-    if (format === undefined) return entityReply(200, document, deps, call);
-    return exportReply(format, entityJson(document, deps.kind, call) as unknown as Entity, deps, call);
-  };
+async function readPublished(deps: FilesDeps, call: Call): Promise<Reply> {
+  const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
+  if (WRITTEN.includes(call.mediaType)) return entityReply(200, document, deps, call);
+  const format = negotiateFormat(call.headers.accept ?? '', WRITTEN);
+  if (format === undefined) return entityReply(200, document, deps, call);
+  return exportReply(format, entityJson(document, deps.kind, call) as unknown as Entity, deps, call);
 }
 
 /** GET /api/{kind}/{id}/export/{format}. @throws ServiceError `not_found`: there is no such format */
-function exportPublished(deps: FilesDeps): Endpoint {
-  return async (call) => {
-    const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
-    const format = findFormat(param(call, 'format'));
-    if (format === undefined) {
-      throw new ServiceError('not_found', 'There is no such export format.', { code: 'unknown_format' });
-    }
-    return exportReply(format, entityJson(document, deps.kind, call) as unknown as Entity, deps, call);
-  };
+async function exportPublished(deps: FilesDeps, call: Call): Promise<Reply> {
+  const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
+  const format = findFormat(param(call, 'format'));
+  if (format === undefined) {
+    throw new ServiceError('not_found', 'There is no such export format.', { code: 'unknown_format' });
+  }
+  return exportReply(format, entityJson(document, deps.kind, call) as unknown as Entity, deps, call);
 }
 
 async function exportReply(format: Format, entity: Entity, deps: FilesDeps, call: Call): Promise<TextReply> {
@@ -102,9 +99,7 @@ async function exportReply(format: Format, entity: Entity, deps: FilesDeps, call
 function styleOf(query: URLSearchParams): CitationStyle {
   const style = query.get('style') ?? 'harvard1';
   if (isCitationStyle(style)) return style;
-  throw new ServiceError('invalid', 'A validation error occurred.', {
-    issues: [{ field: 'style', messages: [`Must be one of: ${CITATION_STYLES.join(', ')}.`] }],
-  });
+  throw invalid('style', `Must be one of: ${CITATION_STYLES.join(', ')}.`);
 }
 
 /** The completed files, if this reader may download them. */

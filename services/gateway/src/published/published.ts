@@ -1,7 +1,8 @@
+import { invalid } from '../http/invalid.ts';
 import { ServiceError } from '@kr/service-error';
 import { type EntityDeps, entityReply, readEntity, revisionToChange } from '../entity-deps.ts';
-import { type Endpoint, json, noContent, param } from '../http/endpoint.ts';
-import { invalidInput, isObject } from '../http/json-object.ts';
+import { type Call, json, noContent, param, type Reply } from '../http/endpoint.ts';
+import { isObject } from '../http/json-object.ts';
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { entityJson } from '../rendering/entity-json.ts';
@@ -25,7 +26,7 @@ export function publishedRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
         responses: { 200: 'Removals' },
         errors: [400],
       },
-      handler: listRemovals(deps, limits),
+      handler: (call) => listRemovals(deps, limits, call),
     },
     {
       method: 'DELETE',
@@ -45,7 +46,7 @@ export function publishedRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
         responses: { 204: 'Removed' },
         errors: [400, 403, 404, 410],
       },
-      handler: deletePublished(deps),
+      handler: (call) => deletePublished(deps, call),
     },
     {
       method: 'POST',
@@ -61,7 +62,7 @@ export function publishedRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
         responses: { 200: 'Entity200' },
         errors: [403, 404],
       },
-      handler: restorePublished(deps),
+      handler: (call) => restorePublished(deps, call),
     },
     {
       method: 'GET',
@@ -76,7 +77,7 @@ export function publishedRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
         responses: { 200: 'PublishedListing' },
         errors: [400, 403, 404],
       },
-      handler: listVersions(deps, limits),
+      handler: (call) => listVersions(deps, limits, call),
     },
     {
       method: 'POST',
@@ -92,7 +93,7 @@ export function publishedRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
         responses: { 201: 'Entity201' },
         errors: [403, 404],
       },
-      handler: createVersion(deps),
+      handler: (call) => createVersion(deps, call),
     },
     {
       method: 'GET',
@@ -107,7 +108,7 @@ export function publishedRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
         responses: { 200: 'Entity200' },
         errors: [403, 404],
       },
-      handler: readLatest(deps),
+      handler: (call) => readLatest(deps, call),
     },
   ];
 }
@@ -129,7 +130,7 @@ export function requestRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
         responses: { 200: 'PublishedListing' },
         errors: [400, 403, 404],
       },
-      handler: listRequests(deps, limits),
+      handler: (call) => listRequests(deps, limits, call),
     },
   ];
 }
@@ -170,119 +171,105 @@ function bucket(key: string, count: number, label: string): Bucket {
 }
 
 /** GET /api/{kind}/{id}/versions/latest: the latest published version, whichever version the id names. */
-function readLatest(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const { document } = await deps.clients.lifecycle[deps.kind].readLatest(
-      { id: param(call, 'id') },
-      call.principal,
-      { signal: call.signal },
-    );
-    return entityReply(200, document, deps, call);
-  };
+async function readLatest(deps: EntityDeps, call: Call): Promise<Reply> {
+  const { document } = await deps.clients.lifecycle[deps.kind].readLatest(
+    { id: param(call, 'id') },
+    call.principal,
+    { signal: call.signal },
+  );
+  return entityReply(200, document, deps, call);
 }
 
 /** POST /api/{kind}/{id}/versions: 201 with the draft of the next version, the open one if there is one. */
-function createVersion(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const id = param(call, 'id');
-    const ifRevision = await revisionToChange(deps, id, 'FORM_PUBLISHED', call);
-    const { document } = await deps.clients.lifecycle[deps.kind].createVersion(
-      { id, ifRevision },
-      call.principal,
-    );
-    return entityReply(201, document, deps, call);
-  };
+async function createVersion(deps: EntityDeps, call: Call): Promise<Reply> {
+  const id = param(call, 'id');
+  const ifRevision = await revisionToChange(deps, id, 'FORM_PUBLISHED', call);
+  const { document } = await deps.clients.lifecycle[deps.kind].createVersion(
+    { id, ifRevision },
+    call.principal,
+  );
+  return entityReply(201, document, deps, call);
 }
 
 /** GET /api/{kind}/{id}/versions: the published versions, newest first. */
-function listVersions({ kind, clients }: EntityDeps, limits: PageLimits): Endpoint {
-  return async (call) => {
-    const page = readPage(call.query, limits);
-    const { documents, total, accessStatuses } = await clients.lifecycle[kind].listVersions(
-      { id: param(call, 'id'), ...page },
-      call.principal,
-      { signal: call.signal },
-    );
-    return json(200, {
-      hits: { hits: documents.map((document) => entityJson(document, kind, call)), total },
-      aggregations: versionFacets(total, accessStatuses),
-      sortBy: 'version',
-      links: pageLinks(`${call.baseUrl}${call.path}`, { ...page, total, parameters: [['sort', 'version']] }),
-    });
-  };
+async function listVersions({ kind, clients }: EntityDeps, limits: PageLimits, call: Call): Promise<Reply> {
+  const page = readPage(call.query, limits);
+  const { documents, total, accessStatuses } = await clients.lifecycle[kind].listVersions(
+    { id: param(call, 'id'), ...page },
+    call.principal,
+    { signal: call.signal },
+  );
+  return json(200, {
+    hits: { hits: documents.map((document) => entityJson(document, kind, call)), total },
+    aggregations: versionFacets(total, accessStatuses),
+    sortBy: 'version',
+    links: pageLinks(`${call.baseUrl}${call.path}`, { ...page, total, parameters: [['sort', 'version']] }),
+  });
 }
 
 /** GET /api/packages/{id}/requests: requests for reviews or assistance, which this repository does not have. */
-function listRequests(deps: EntityDeps, limits: PageLimits): Endpoint {
-  return async (call) => {
-    const page = readPage(call.query, limits);
-    await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
-    return json(200, {
-      hits: { hits: [], total: 0 },
-      aggregations: {},
-      sortBy: 'newest',
-      links: pageLinks(`${call.baseUrl}${call.path}`, {
-        ...page,
-        total: 0,
-        parameters: [['sort', 'newest']],
-      }),
-    });
-  };
+async function listRequests(deps: EntityDeps, limits: PageLimits, call: Call): Promise<Reply> {
+  const page = readPage(call.query, limits);
+  await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
+  return json(200, {
+    hits: { hits: [], total: 0 },
+    aggregations: {},
+    sortBy: 'newest',
+    links: pageLinks(`${call.baseUrl}${call.path}`, {
+      ...page,
+      total: 0,
+      parameters: [['sort', 'newest']],
+    }),
+  });
 }
 
 /**
  * DELETE /api/{kind}/{id}: an administrator removes what is published; the body is `{removal_reason: {id}, note}`. Everybody else is
  * refused: 404 when nothing of this id is published and else 403.
  */
-function deletePublished(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const id = param(call, 'id');
-    if (!call.principal.isAdmin) {
-      await readEntity(deps, id, 'FORM_PUBLISHED', call);
-      throw new ServiceError('forbidden', 'Permission denied.', {
-        members: { hint: 'Published entities cannot be deleted; an administrator can remove them.' },
-      });
-    }
-    await deps.clients.lifecycle[deps.kind].removePublished({ id, ...removal(call.body) }, call.principal);
-    return noContent();
-  };
+async function deletePublished(deps: EntityDeps, call: Call): Promise<Reply> {
+  const id = param(call, 'id');
+  if (!call.principal.isAdmin) {
+    await readEntity(deps, id, 'FORM_PUBLISHED', call);
+    throw new ServiceError('forbidden', 'Permission denied.', {
+      members: { hint: 'Published entities cannot be deleted; an administrator can remove them.' },
+    });
+  }
+  await deps.clients.lifecycle[deps.kind].removePublished({ id, ...removal(call.body) }, call.principal);
+  return noContent();
 }
 
 function removal(body: unknown): { reason: string; note: string } {
   const { removal_reason: given, note } = isObject(body) ? body : {};
   const reason = isObject(given) ? given['id'] : undefined;
-  if (note !== undefined && typeof note !== 'string') throw invalidInput('note');
+  if (note !== undefined && typeof note !== 'string') throw invalid('note', 'Invalid input type.');
   return { reason: typeof reason === 'string' ? reason : '', note: note ?? '' };
 }
 
 /** POST /api/{kind}/{id}/restore: an administrator undoes a removal; 200 with the published entity. */
-function restorePublished(deps: EntityDeps): Endpoint {
-  return async (call) => {
-    const { document } = await deps.clients.lifecycle[deps.kind].restorePublished(
-      { id: param(call, 'id') },
-      call.principal,
-    );
-    return entityReply(200, document, deps, call);
-  };
+async function restorePublished(deps: EntityDeps, call: Call): Promise<Reply> {
+  const { document } = await deps.clients.lifecycle[deps.kind].restorePublished(
+    { id: param(call, 'id') },
+    call.principal,
+  );
+  return entityReply(200, document, deps, call);
 }
 
 /** GET /api/{kind}/removed: what administrators have removed, the latest first. */
-function listRemovals({ kind, clients }: EntityDeps, limits: PageLimits): Endpoint {
-  return async ({ query, principal, signal }) => {
-    const page = readPage(query, limits);
-    const { total, removals } = await clients.lifecycle[kind].listRemovals(page, principal, { signal });
-    const hits = removals.map(({ id, reason, note, removedBy, removedAt, citation, purgedAt }) => ({
-      id,
-      tombstone: {
-        removal_reason: { id: reason },
-        note,
-        removed_by: { user: removedBy },
-        removal_date: removedAt,
-        citation_text: citation,
-        is_visible: true,
-      },
-      files_deleted: purgedAt === '' ? null : purgedAt,
-    }));
-    return json(200, { hits: { hits, total } });
-  };
+async function listRemovals({ kind, clients }: EntityDeps, limits: PageLimits, { query, principal, signal }: Call): Promise<Reply> {
+  const page = readPage(query, limits);
+  const { total, removals } = await clients.lifecycle[kind].listRemovals(page, principal, { signal });
+  const hits = removals.map(({ id, reason, note, removedBy, removedAt, citation, purgedAt }) => ({
+    id,
+    tombstone: {
+      removal_reason: { id: reason },
+      note,
+      removed_by: { user: removedBy },
+      removal_date: removedAt,
+      citation_text: citation,
+      is_visible: true,
+    },
+    files_deleted: purgedAt === '' ? null : purgedAt,
+  }));
+  return json(200, { hits: { hits, total } });
 }

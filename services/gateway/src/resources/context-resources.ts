@@ -1,5 +1,5 @@
 import type { Clients } from '../clients.ts';
-import { type Endpoint, noContent, param } from '../http/endpoint.ts';
+import { type Call, noContent, param, type Reply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
 import { findEntities } from '../search/find-entities.ts';
 import type { PageLimits } from '../search/page-links.ts';
@@ -24,7 +24,7 @@ export function contextRoutes(clients: Clients, limits: PageLimits): Route[] {
         responses: { 200: 'Listing' },
         errors: [400],
       },
-      handler: listContextResources(clients, limits),
+      handler: (call) => listContextResources(clients, limits, call),
     },
     {
       method: 'PUT',
@@ -42,7 +42,7 @@ export function contextRoutes(clients: Clients, limits: PageLimits): Route[] {
         responses: { 204: 'Done' },
         errors: [400, 403, 404, 409],
       },
-      handler: updateContext(clients),
+      handler: (call) => updateContext(clients, call),
     },
     {
       method: 'POST',
@@ -60,7 +60,7 @@ export function contextRoutes(clients: Clients, limits: PageLimits): Route[] {
         responses: { 204: 'Done' },
         errors: [400, 403, 404],
       },
-      handler: associate(clients),
+      handler: (call) => associate(clients, call),
     },
     {
       method: 'POST',
@@ -78,57 +78,49 @@ export function contextRoutes(clients: Clients, limits: PageLimits): Route[] {
         responses: { 204: 'Done' },
         errors: [400, 403, 404],
       },
-      handler: dissociate(clients),
+      handler: (call) => dissociate(clients, call),
     },
   ];
 }
 
 /** POST /api/packages/{id}/context/actions/associate: all the resources or none. */
-function associate(clients: Clients): Endpoint {
-  return async (call) => {
-    await clients.packages.associate({ packageId: param(call, 'id'), body: call.rawBody }, call.principal);
-    return noContent();
-  };
+async function associate(clients: Clients, call: Call): Promise<Reply> {
+  await clients.packages.associate({ packageId: param(call, 'id'), body: call.rawBody }, call.principal);
+  return noContent();
 }
 
 /** POST /api/packages/{id}/context/actions/dissociate: all the resources or none. */
-function dissociate(clients: Clients): Endpoint {
-  return async (call) => {
-    await clients.packages.dissociate({ packageId: param(call, 'id'), body: call.rawBody }, call.principal);
-    return noContent();
-  };
+async function dissociate(clients: Clients, call: Call): Promise<Reply> {
+  await clients.packages.dissociate({ packageId: param(call, 'id'), body: call.rawBody }, call.principal);
+  return noContent();
 }
 
 /** GET /api/packages/context/{parentId}/resources: the resources of a package's context that the caller may read. */
-function listContextResources(clients: Clients, limits: PageLimits): Endpoint {
-  return async (call) => {
-    const query = readSearchQuery(call.query, limits);
-    const managed = await clients.packages.listContextResources(
-      { packageParentId: param(call, 'parentId') },
-      call.principal,
-      { signal: call.signal },
-    );
-    return findEntities(
-      clients,
-      {
-        listing: 'LISTING_CONTEXT_RESOURCES',
-        kinds: ['record'],
-        onlyIds: managed.ids,
-        publishedIds: managed.publishedIds,
-      },
-      { ...query, allVersions: true },
-      call,
-    );
-  };
+async function listContextResources(clients: Clients, limits: PageLimits, call: Call): Promise<Reply> {
+  const query = readSearchQuery(call.query, limits);
+  const managed = await clients.packages.listContextResources(
+    { packageParentId: param(call, 'parentId') },
+    call.principal,
+    { signal: call.signal },
+  );
+  return findEntities(
+    clients,
+    {
+      listing: 'LISTING_CONTEXT_RESOURCES',
+      kinds: ['record'],
+      onlyIds: managed.ids,
+      publishedIds: managed.publishedIds,
+    },
+    { ...query, allVersions: true },
+    call,
+  );
 }
 
 /** PUT /api/packages/{id}/context: the settings of the context. */
-function updateContext(clients: Clients): Endpoint {
-  return async (call) => {
-    await clients.packages.updateContext(
-      { packageId: param(call, 'id'), body: call.rawBody },
-      call.principal,
-    );
-    return noContent();
-  };
+async function updateContext(clients: Clients, call: Call): Promise<Reply> {
+  await clients.packages.updateContext(
+    { packageId: param(call, 'id'), body: call.rawBody },
+    call.principal,
+  );
+  return noContent();
 }

@@ -1,5 +1,5 @@
 import type { Clients } from '../clients.ts';
-import { type Endpoint, json, noContent, param } from '../http/endpoint.ts';
+import { type Call, json, noContent, param, type Reply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
 import { findEntities } from '../search/find-entities.ts';
 import type { PageLimits } from '../search/page-links.ts';
@@ -25,7 +25,7 @@ export function resourceRoutes(clients: Clients, limits: PageLimits): Route[] {
         responses: { 200: 'PublishedListing' },
         errors: [400],
       },
-      handler: listPackageResources(clients, limits),
+      handler: (call) => listPackageResources(clients, limits, call),
     },
     {
       method: 'GET',
@@ -42,7 +42,7 @@ export function resourceRoutes(clients: Clients, limits: PageLimits): Route[] {
         responses: { 200: 'Listing' },
         errors: [400],
       },
-      handler: listDraftResources(clients, limits),
+      handler: (call) => listDraftResources(clients, limits, call),
     },
     {
       method: 'POST',
@@ -60,7 +60,7 @@ export function resourceRoutes(clients: Clients, limits: PageLimits): Route[] {
         responses: { 200: 'ResourceErrors' },
         errors: [400, 403, 404],
       },
-      handler: addResources(clients),
+      handler: (call) => addResources(clients, call),
     },
     {
       method: 'DELETE',
@@ -78,7 +78,7 @@ export function resourceRoutes(clients: Clients, limits: PageLimits): Route[] {
         responses: { 200: 'ResourceErrors' },
         errors: [400, 403, 404, 409],
       },
-      handler: removeResources(clients),
+      handler: (call) => removeResources(clients, call),
     },
     {
       method: 'POST',
@@ -94,7 +94,7 @@ export function resourceRoutes(clients: Clients, limits: PageLimits): Route[] {
         responses: { 204: 'Done' },
         errors: [403, 404],
       },
-      handler: importResources(clients),
+      handler: (call) => importResources(clients, call),
     },
   ];
 }
@@ -103,75 +103,65 @@ export function resourceRoutes(clients: Clients, limits: PageLimits): Route[] {
  * POST /api/packages/{id}/draft/resources: 200; `errors` lists the resources that were not added, with the
  * reason.
  */
-function addResources(clients: Clients): Endpoint {
-  return async (call) => {
-    const request = { packageId: param(call, 'id'), body: call.rawBody };
-    const { errors } = await clients.packages.addResources(request, call.principal);
-    return json(200, { errors: errors.map(({ record, message }) => ({ record, message })) });
-  };
+async function addResources(clients: Clients, call: Call): Promise<Reply> {
+  const request = { packageId: param(call, 'id'), body: call.rawBody };
+  const { errors } = await clients.packages.addResources(request, call.principal);
+  return json(200, { errors: errors.map(({ record, message }) => ({ record, message })) });
 }
 
 /** POST /api/packages/{id}/draft/actions/resources-import: the draft gets the resources of the previous version. */
-function importResources(clients: Clients): Endpoint {
-  return async (call) => {
-    await clients.packages.importResources({ packageId: param(call, 'id') }, call.principal);
-    return noContent();
-  };
+async function importResources(clients: Clients, call: Call): Promise<Reply> {
+  await clients.packages.importResources({ packageId: param(call, 'id') }, call.principal);
+  return noContent();
 }
 
 /** GET /api/packages/{id}/draft/resources: the resources of a package version that the caller may read. */
-function listDraftResources(clients: Clients, limits: PageLimits): Endpoint {
-  return async (call) => {
-    const query = readSearchQuery(call.query, limits);
-    const held = await clients.packages.listResources(
-      { packageId: param(call, 'id'), asDraft: true },
-      call.principal,
-      { signal: call.signal },
-    );
-    return findEntities(
-      clients,
-      {
-        listing: 'LISTING_DRAFT_RESOURCES',
-        kinds: ['record'],
-        onlyIds: held.ids,
-      },
-      { ...query, allVersions: true },
-      call,
-    );
-  };
+async function listDraftResources(clients: Clients, limits: PageLimits, call: Call): Promise<Reply> {
+  const query = readSearchQuery(call.query, limits);
+  const held = await clients.packages.listResources(
+    { packageId: param(call, 'id'), asDraft: true },
+    call.principal,
+    { signal: call.signal },
+  );
+  return findEntities(
+    clients,
+    {
+      listing: 'LISTING_DRAFT_RESOURCES',
+      kinds: ['record'],
+      onlyIds: held.ids,
+    },
+    { ...query, allVersions: true },
+    call,
+  );
 }
 
 /** GET /api/packages/{id}/resources: the published resources of a package version that the caller may read. */
-function listPackageResources(clients: Clients, limits: PageLimits): Endpoint {
-  return async (call) => {
-    const query = readSearchQuery(call.query, limits);
-    const held = await clients.packages.listResources({ packageId: param(call, 'id') }, call.principal, {
-      signal: call.signal,
-    });
-    // A version keeps its resources, also when they have later versions.
-    return findEntities(
-      clients,
-      {
-        listing: 'LISTING_PACKAGE_RESOURCES',
-        kinds: ['record'],
-        onlyIds: held.ids,
-        // Those of a draft version may be drafts, of which the index has no published form.
-        publishedIds: held.isPublished ? held.ids : [],
-      },
-      query,
-      call,
-    );
-  };
+async function listPackageResources(clients: Clients, limits: PageLimits, call: Call): Promise<Reply> {
+  const query = readSearchQuery(call.query, limits);
+  const held = await clients.packages.listResources({ packageId: param(call, 'id') }, call.principal, {
+    signal: call.signal,
+  });
+  // A version keeps its resources, also when they have later versions.
+  return findEntities(
+    clients,
+    {
+      listing: 'LISTING_PACKAGE_RESOURCES',
+      kinds: ['record'],
+      onlyIds: held.ids,
+      // Those of a draft version may be drafts, of which the index has no published form.
+      publishedIds: held.isPublished ? held.ids : [],
+    },
+    query,
+    call,
+  );
 }
 
 /**
  * DELETE /api/packages/{id}/draft/resources: 200; `errors` lists the resources that were not removed, with
  * the reason.
  */
-function removeResources(clients: Clients): Endpoint {
-  return async (call) => {
-    const request = { packageId: param(call, 'id'), body: call.rawBody };
-    const { errors } = await clients.packages.removeResources(request, call.principal);
-    return json(200, { errors: errors.map(({ record, message }) => ({ record, message })) });
-  };
+async function removeResources(clients: Clients, call: Call): Promise<Reply> {
+  const request = { packageId: param(call, 'id'), body: call.rawBody };
+  const { errors } = await clients.packages.removeResources(request, call.principal);
+  return json(200, { errors: errors.map(({ record, message }) => ({ record, message })) });
 }

@@ -1,3 +1,4 @@
+import { assertValid } from '../http/invalid.ts';
 import { type Issue, ServiceError } from '@kr/service-error';
 import type { Links } from '../rendering/links.ts';
 
@@ -42,7 +43,7 @@ export function readSearchPage(query: URLSearchParams, { pageMaxSize }: PageLimi
   if (size > pageMaxSize) {
     issues.push({ field: 'size', messages: [`Page size cannot be greater than ${pageMaxSize}.`] });
   }
-  if (issues.length > 0) throw new ServiceError('invalid', 'A validation error occurred.', { issues });
+  assertValid(issues);
   return { size, page };
 }
 

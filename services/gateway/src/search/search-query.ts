@@ -1,5 +1,5 @@
+import { invalid } from '../http/invalid.ts';
 import type { FacetFilter } from '@kr/contracts';
-import { ServiceError } from '@kr/service-error';
 import { CSV_TYPE, GEOJSON_TYPE } from '../http/accept.ts';
 import { invalidQuery, type Page, type PageLimits, readSearchPage } from './page-links.ts';
 
@@ -56,7 +56,7 @@ export function readFormat(query: URLSearchParams): string | undefined {
   const name = query.get('format') ?? '';
   if (name === '' || name === 'json') return undefined;
   const type = FORMATS[name];
-  if (type === undefined) throw refused('format', 'Must be one of: json, csv, geojson.');
+  if (type === undefined) throw invalid('format', 'Must be one of: json, csv, geojson.');
   return type;
 }
 
@@ -66,10 +66,10 @@ export function readSearchQuery(query: URLSearchParams, limits: PageLimits): Sea
   if (query.has('suggest')) throw invalidQuery();
   assertText(query);
   const cursor = query.get('cursor') ?? '';
-  if (cursor !== '' && query.has('page')) throw refused('page', 'A cursor takes the place of the page.');
+  if (cursor !== '' && query.has('page')) throw invalid('page', 'A cursor takes the place of the page.');
   const page = readSearchPage(query, limits);
   const sort = query.get('sort');
-  if (sort === '') throw refused('_schema', "Invalid sort option ''.");
+  if (sort === '') throw invalid('_schema', "Invalid sort option ''.");
   return {
     ...page,
     cursor,
@@ -84,7 +84,7 @@ export function readSearchQuery(query: URLSearchParams, limits: PageLimits): Sea
 function readBoolean(query: URLSearchParams, name: string): boolean {
   const text = query.get(name);
   if (text === null || FALSE.test(text)) return false;
-  if (!TRUE.test(text)) throw refused(name, 'Not a valid boolean.');
+  if (!TRUE.test(text)) throw invalid(name, 'Not a valid boolean.');
   return true;
 }
 
@@ -102,10 +102,4 @@ export function assertText(query: URLSearchParams): void {
 
 function isText(value: string): boolean {
   return !value.includes('\u0000') && value.isWellFormed();
-}
-
-function refused(field: string, message: string): ServiceError {
-  return new ServiceError('invalid', 'A validation error occurred.', {
-    issues: [{ field, messages: [message] }],
-  });
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from '@kr/service-error';
 import type { Clients } from '../clients.ts';
 import { CSV_TYPE, GEOJSON_TYPE } from '../http/accept.ts';
-import type { Endpoint, TextReply } from '../http/endpoint.ts';
+import { type Call, type Reply, type TextReply } from '../http/endpoint.ts';
 import type { OpenapiFragment, Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES, KINDS, type Kind } from '../kind.ts';
 import type { Links } from '../rendering/links.ts';
@@ -45,7 +45,7 @@ export function searchRoutes(clients: Clients, limits: PageLimits): Route[] {
       responses: { 200: 'Hits' },
       errors: [400],
     },
-    handler: searchPublished(clients, kinds, limits),
+    handler: (call) => searchPublished(clients, kinds, limits, call),
   });
   const own = ({ path, kinds, operationId, tag, summary }: SearchRoute): Route => ({
     method: 'GET',
@@ -62,7 +62,7 @@ export function searchRoutes(clients: Clients, limits: PageLimits): Route[] {
       responses: { 200: 'Listing' },
       errors: [400],
     },
-    handler: searchOwn(clients, kinds, limits),
+    handler: (call) => searchOwn(clients, kinds, limits, call),
   });
   return [
     own({
@@ -103,30 +103,26 @@ export function searchRoutes(clients: Clients, limits: PageLimits): Route[] {
 }
 
 /** GET /api/user/records, /api/user/packages, /api/user/search: the caller's drafts and published entities. */
-function searchOwn(clients: Clients, kinds: Kind[], limits: PageLimits): Endpoint {
-  return async (call) => {
-    const query = readSearchQuery(call.query, limits);
-    // Documents opened by a link are listed with the user's; a link alone has no user.
-    if (call.principal.userId === null) throw new ServiceError('unauthenticated', 'Authentication required.');
-    return findEntities(clients, { listing: 'LISTING_USER', kinds }, query, call);
-  };
+async function searchOwn(clients: Clients, kinds: Kind[], limits: PageLimits, call: Call): Promise<Reply> {
+  const query = readSearchQuery(call.query, limits);
+  // Documents opened by a link are listed with the user's; a link alone has no user.
+  if (call.principal.userId === null) throw new ServiceError('unauthenticated', 'Authentication required.');
+  return findEntities(clients, { listing: 'LISTING_USER', kinds }, query, call);
 }
 
 /** GET /api/records, /api/packages, /api/search: published entities that the caller may read. */
-function searchPublished(clients: Clients, kinds: Kind[], limits: PageLimits): Endpoint {
-  return async (call) => {
-    const query = readSearchQuery(call.query, limits);
-    const reply = await findEntities(clients, { listing: 'LISTING_PUBLISHED', kinds }, query, call);
-    const { hits, links } = reply.body;
-    switch (readFormat(call.query) ?? call.mediaType) {
-      case CSV_TYPE:
-        return page(CSV_TYPE, hitsAsCsv(hits.hits), links);
-      case GEOJSON_TYPE:
-        return page(GEOJSON_TYPE, hitsAsGeojson({ hits, links }), links);
-      default:
-        return reply;
-    }
-  };
+async function searchPublished(clients: Clients, kinds: Kind[], limits: PageLimits, call: Call): Promise<Reply> {
+  const query = readSearchQuery(call.query, limits);
+  const reply = await findEntities(clients, { listing: 'LISTING_PUBLISHED', kinds }, query, call);
+  const { hits, links } = reply.body;
+  switch (readFormat(call.query) ?? call.mediaType) {
+    case CSV_TYPE:
+      return page(CSV_TYPE, hitsAsCsv(hits.hits), links);
+    case GEOJSON_TYPE:
+      return page(GEOJSON_TYPE, hitsAsGeojson({ hits, links }), links);
+    default:
+      return reply;
+  }
 }
 
 /** A table has no place for its links, so they go before it (RFC 8288). */

@@ -1,7 +1,7 @@
 import type { Suggestion__Output, SuggestionSource__Output } from '@kr/contracts';
 import { fromErrorDetail } from '@kr/rpc';
 import type { Clients } from '../clients.ts';
-import { type Call, type Endpoint, json } from '../http/endpoint.ts';
+import { type Call, json, type Reply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
 import { KINDS, type Kind } from '../kind.ts';
 import { chargeSearch } from './find-entities.ts';
@@ -25,7 +25,7 @@ export function suggestRoutes(clients: Clients, limits: PageLimits): Route[] {
         responses: { 200: 'Suggestions' },
         errors: [400],
       },
-      handler: suggest(clients, limits),
+      handler: (call) => suggest(clients, limits, call),
     },
   ];
 }
@@ -93,24 +93,22 @@ function keyOf({ kind, id, revision }: SuggestionSource__Output): string {
 }
 
 /** GET /api/search/suggest: titles, creators or subjects of published entities that the caller may read. */
-function suggest(clients: Clients, limits: PageLimits): Endpoint {
-  return async (call) => {
-    const { query, principal, signal, caller } = call;
-    assertText(query);
-    const { size } = readSearchPage(query, limits);
-    const wanted = {
-      q: query.get('q') ?? '',
-      type: query.get('type') ?? 'title',
-      // Only the search service knows how many it may be.
-      size: query.has('size') ? size : 0,
-      caller,
-    };
-    const { suggestions } = await chargeSearch(call, () =>
-      clients.search.suggest(wanted, principal, { signal }),
-    );
-    const confirmed = await confirmSuggestions(clients, suggestions, call);
-    return json(200, {
-      suggestions: confirmed.map(({ value, count }) => ({ value, count: Number(count) })),
-    });
+async function suggest(clients: Clients, limits: PageLimits, call: Call): Promise<Reply> {
+  const { query, principal, signal, caller } = call;
+  assertText(query);
+  const { size } = readSearchPage(query, limits);
+  const wanted = {
+    q: query.get('q') ?? '',
+    type: query.get('type') ?? 'title',
+    // Only the search service knows how many it may be.
+    size: query.has('size') ? size : 0,
+    caller,
   };
+  const { suggestions } = await chargeSearch(call, () =>
+    clients.search.suggest(wanted, principal, { signal }),
+  );
+  const confirmed = await confirmSuggestions(clients, suggestions, call);
+  return json(200, {
+    suggestions: confirmed.map(({ value, count }) => ({ value, count: Number(count) })),
+  });
 }

@@ -1,3 +1,4 @@
+import { invalid } from '../http/invalid.ts';
 import { createHash } from 'node:crypto';
 import {
   isAddition,
@@ -9,7 +10,7 @@ import {
   vocabularyTypes,
 } from '@kr/metadata';
 import { ServiceError } from '@kr/service-error';
-import { type Call, type Endpoint, json, param } from '../http/endpoint.ts';
+import { type Call, type Endpoint, json, param, type Reply } from '../http/endpoint.ts';
 import { folded, wordsOf } from '../http/hints.ts';
 import type { Route } from '../http/route.ts';
 import { type PageLimits, pageLinks, readPage } from '../search/page-links.ts';
@@ -42,7 +43,7 @@ export function vocabularyRoutes(limits: PageLimits): Route[] {
         responses: { 200: 'Terms' },
         errors: [400, 404],
       },
-      handler: listTerms(limits),
+      handler: (call) => listTerms(limits, call),
     },
     {
       method: 'GET',
@@ -58,7 +59,7 @@ export function vocabularyRoutes(limits: PageLimits): Route[] {
         responses: { 200: 'Term' },
         errors: [404],
       },
-      handler: readTerm(),
+      handler: (call) => readTerm(call),
     },
   ];
 }
@@ -108,30 +109,28 @@ export function listVocabularies(): Endpoint {
  * GET /api/vocabularies/{type}: all entries in vocabulary order, or the matches of `q` or `suggest`, best
  * match first.
  */
-export function listTerms(limits: PageLimits): Endpoint {
-  return async (call) => {
-    const type = vocabularyOf(call);
-    checkSort(call.query.get('sort'));
-    const { size, page } = readPage(call.query, limits);
-    const asked = ['q', 'suggest'].flatMap((name): [string, string][] => {
-      const text = call.query.get(name) ?? '';
-      return text === '' ? [] : [[name, text]];
-    });
-    const wanted = asked.flatMap(([, text]) => wordsOf(text));
-    const found = rankedTerms(terms(type), wanted);
-    const shown = found.slice((page - 1) * size, page * size);
-    return json(200, {
-      hits: { hits: shown.map((term) => termJson(term, type, call.baseUrl)), total: found.length },
-      aggregations: {},
-      sortBy: 'bestmatch',
-      links: pageLinks(`${call.baseUrl}${call.path}`, {
-        size,
-        page,
-        total: found.length,
-        parameters: [['sort', 'bestmatch'], ...asked],
-      }),
-    });
-  };
+export async function listTerms(limits: PageLimits, call: Call): Promise<Reply> {
+  const type = vocabularyOf(call);
+  checkSort(call.query.get('sort'));
+  const { size, page } = readPage(call.query, limits);
+  const asked = ['q', 'suggest'].flatMap((name): [string, string][] => {
+    const text = call.query.get(name) ?? '';
+    return text === '' ? [] : [[name, text]];
+  });
+  const wanted = asked.flatMap(([, text]) => wordsOf(text));
+  const found = rankedTerms(terms(type), wanted);
+  const shown = found.slice((page - 1) * size, page * size);
+  return json(200, {
+    hits: { hits: shown.map((term) => termJson(term, type, call.baseUrl)), total: found.length },
+    aggregations: {},
+    sortBy: 'bestmatch',
+    links: pageLinks(`${call.baseUrl}${call.path}`, {
+      size,
+      page,
+      total: found.length,
+      parameters: [['sort', 'bestmatch'], ...asked],
+    }),
+  });
 }
 
 interface SearchableTerm {
@@ -173,23 +172,19 @@ function rankedTerms(all: readonly Term[], wanted: readonly string[]): readonly 
 /** @throws ServiceError `invalid`: there is one order */
 function checkSort(sort: string | null): void {
   if (sort === null || sort === '' || sort === 'bestmatch') return;
-  throw new ServiceError('invalid', 'A validation error occurred.', {
-    issues: [{ field: 'sort', messages: ['Must be one of: bestmatch.'] }],
-  });
+  throw invalid('sort', 'Must be one of: bestmatch.');
 }
 
 const digest = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 16);
 
 /** GET /api/vocabularies/{type}/{id} */
-export function readTerm(): Endpoint {
-  return async (call) => {
-    const type = vocabularyOf(call);
-    const term = lookup(type, param(call, 'id'));
-    if (term === undefined) {
-      throw new ServiceError('not_found', 'The persistent identifier does not exist.');
-    }
-    // Those of a release keep the one revision that they have; an operator's may change at any time.
-    const variant = isAddition(type, term.id) ? digest(JSON.stringify(term)) : '';
-    return { ...json(200, termJson(term, type, call.baseUrl)), state: { revision: '1', variant } };
-  };
+export async function readTerm(call: Call): Promise<Reply> {
+  const type = vocabularyOf(call);
+  const term = lookup(type, param(call, 'id'));
+  if (term === undefined) {
+    throw new ServiceError('not_found', 'The persistent identifier does not exist.');
+  }
+  // Those of a release keep the one revision that they have; an operator's may change at any time.
+  const variant = isAddition(type, term.id) ? digest(JSON.stringify(term)) : '';
+  return { ...json(200, termJson(term, type, call.baseUrl)), state: { revision: '1', variant } };
 }
