@@ -2,7 +2,7 @@
 export type Kind = 'record' | 'package';
 
 /** Which of an entity's two faces a route speaks of. */
-export type Face = 'draft' | 'published';
+export type Form = 'draft' | 'published';
 
 export const KINDS = ['record', 'package'] as const satisfies readonly Kind[];
 
@@ -19,4 +19,4 @@ export const KIND_NAMES = {
 export const IIIF_PREFIX = {
   record: { draft: 'draft', published: 'record' },
   package: { draft: 'package-draft', published: 'package' },
-} as const satisfies Record<Kind, Record<Face, string>>;
+} as const satisfies Record<Kind, Record<Form, string>>;

@@ -56,8 +56,8 @@ function entityRoutes(
   { clients, contentPlane, fileAccess, xAccel, limits }: RoutesDeps,
 ): readonly Route[] {
   const deps = { kind, clients };
-  const ofDraft: FilesDeps = { ...deps, fileAccess, face: 'draft' };
-  const ofPublished: FilesDeps = { ...ofDraft, face: 'published' };
+  const ofDraft: FilesDeps = { ...deps, fileAccess, form: 'draft' };
+  const ofPublished: FilesDeps = { ...ofDraft, form: 'published' };
   return [
     ...publishedRoutes(deps, limits),
     ...documentRoutes(ofPublished),

@@ -115,7 +115,6 @@ async function authoriseLinks({ kind, clients }: EntityDeps, call: Call): Promis
   return ticket;
 }
 
-/** GET /api/{kind}/{id}/access/links: oldest first, tokens included. */
 async function listLinks(deps: EntityDeps, call: Call): Promise<Reply> {
   const ticket = await authoriseLinks(deps, call);
   const { links } = await deps.clients.accessLinks.listLinks({ ticket }, call.principal, {
@@ -124,7 +123,6 @@ async function listLinks(deps: EntityDeps, call: Call): Promise<Reply> {
   return json(200, { hits: { hits: links.map(accessLinkJson), total: links.length } });
 }
 
-/** POST /api/{kind}/{id}/access/links: 201 with the new link and its token. */
 async function createLink(deps: EntityDeps, call: Call): Promise<Reply> {
   const ticket = await authoriseLinks(deps, call);
   const { link } = await deps.clients.accessLinks.createLink(
@@ -135,7 +133,6 @@ async function createLink(deps: EntityDeps, call: Call): Promise<Reply> {
   return created(shown, `${call.baseUrl}${call.path}/${shown['id']}`);
 }
 
-/** GET /api/{kind}/{id}/access/links/{linkId} */
 async function readLink(deps: EntityDeps, call: Call): Promise<Reply> {
   const ticket = await authoriseLinks(deps, call);
   const { link } = await deps.clients.accessLinks.readLink(
@@ -146,7 +143,6 @@ async function readLink(deps: EntityDeps, call: Call): Promise<Reply> {
   return json(200, linkReply(link));
 }
 
-/** PATCH /api/{kind}/{id}/access/links/{linkId}: 200 with the changed link, whose token is the same. */
 async function changeLink(deps: EntityDeps, call: Call): Promise<Reply> {
   const ticket = await authoriseLinks(deps, call);
   const { link } = await deps.clients.accessLinks.changeLink(
@@ -156,7 +152,6 @@ async function changeLink(deps: EntityDeps, call: Call): Promise<Reply> {
   return json(200, linkReply(link));
 }
 
-/** DELETE /api/{kind}/{id}/access/links/{linkId} */
 async function revokeLink(deps: EntityDeps, call: Call): Promise<Reply> {
   const ticket = await authoriseLinks(deps, call);
   await deps.clients.accessLinks.revokeLink({ ticket, linkId: param(call, 'linkId') }, call.principal);

@@ -80,17 +80,21 @@ const LARGEST_PAGE = 100;
  * GET /api/{kind}/{id}/audit-log: what was done to the entity in all its versions, the newest first. Each service keeps
  * what it did itself; a page of all of it needs the newest of each.
  */
-async function readAuditLog({ kind, clients }: EntityDeps, { pageMaxSize }: PageLimits, call: Call): Promise<Reply> {
+async function readAuditLog(
+  { kind, clients }: EntityDeps,
+  { pageMaxSize }: PageLimits,
+  call: Call,
+): Promise<Reply> {
   const { size, page } = readPage(call.query, { pageMaxSize: Math.min(pageMaxSize, LARGEST_PAGE) });
   const { principal, signal } = call;
   const request = { id: param(call, 'id'), limit: page * size };
   const known = await clients.lifecycle[kind].readAuditLog(request, principal, { signal });
   const { limit } = request;
-  const kept = await Promise.all([
+  const others = await Promise.all([
     clients.files.readFileTrail({ ticket: known.filesTicket, limit }, principal, { signal }),
     clients.accessLinks.readLinkTrail({ ticket: known.accessLinksTicket, limit }, principal, { signal }),
   ]);
-  const trails = [...known.trails, ...kept.flatMap(({ trail }) => trail ?? [])];
+  const trails = [...known.trails, ...others.flatMap(({ trail }) => trail ?? [])];
   const entries = newestOf(trails, limit).slice((page - 1) * size);
   const total = trails.reduce((sum, trail) => sum + trail.total, 0);
   return json(200, {

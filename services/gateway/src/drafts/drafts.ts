@@ -197,7 +197,6 @@ async function draftToChange(deps: EntityDeps, call: Call): Promise<{ id: string
   return { id, ifRevision: ifRevision === '0' ? revision : ifRevision };
 }
 
-/** POST /api/{kind}: 201 with the new draft; what is wrong with it is listed under `errors`. */
 async function createDraft(deps: EntityDeps, call: Call): Promise<Reply> {
   const { document } = await deps.clients.lifecycle[deps.kind].createDraft(
     { body: call.rawBody, creationKey: call.creationKey },
@@ -209,18 +208,16 @@ async function createDraft(deps: EntityDeps, call: Call): Promise<Reply> {
   return reply;
 }
 
-/** GET /api/{kind}/{id}/draft */
 async function readDraft(deps: EntityDeps, call: Call): Promise<Reply> {
   return entityReply(200, await readEntity(deps, param(call, 'id'), 'FORM_DRAFT', call), deps, call);
 }
 
-/** GET /api/{kind}/{id}/draft/review: drafts are published by their editors alone, so there is never one. */
+/** Drafts are published by their editors alone, so there is never one. */
 async function readReview(deps: EntityDeps, call: Call): Promise<Reply> {
   await readEntity(deps, param(call, 'id'), 'FORM_DRAFT', call);
   throw new ServiceError('not_found', 'Review for draft not found');
 }
 
-/** PUT /api/{kind}/{id}/draft: replaces the draft's content; If-Match and If-None-Match are honoured. */
 async function updateDraft(deps: EntityDeps, call: Call): Promise<Reply> {
   const { document } = await deps.clients.lifecycle[deps.kind].updateDraft(
     { ...(await draftToChange(deps, call)), body: call.rawBody },
@@ -229,13 +226,11 @@ async function updateDraft(deps: EntityDeps, call: Call): Promise<Reply> {
   return entityReply(200, document, deps, call);
 }
 
-/** DELETE /api/{kind}/{id}/draft: discards the draft; If-Match and If-None-Match are honoured. */
 async function deleteDraft(deps: EntityDeps, call: Call): Promise<Reply> {
   await deps.clients.lifecycle[deps.kind].deleteDraft(await draftToChange(deps, call), call.principal);
   return noContent();
 }
 
-/** POST /api/{kind}/{id}/draft: 201 with the draft of a published entity, the open one if there is one. */
 async function editPublished(deps: EntityDeps, call: Call): Promise<Reply> {
   const id = param(call, 'id');
   const ifRevision = await revisionToChange(deps, id, 'FORM_PUBLISHED', call);
@@ -248,15 +243,11 @@ async function editPublished(deps: EntityDeps, call: Call): Promise<Reply> {
 
 const SUBJECT = { record: 'SUBJECT_RECORD', package: 'SUBJECT_PACKAGE' } as const;
 
-/**
- * POST /api/{kind}/{id}/draft/actions/publish: 202 with the published entity. A package takes its resource drafts
- * along: all or nothing.
- */
 async function publishDraft(deps: EntityDeps, call: Call): Promise<Reply> {
   const { id, ifRevision } = await draftToChange(deps, call);
-  const wish = { subject: SUBJECT[deps.kind], id, ifRevision };
+  const request = { subject: SUBJECT[deps.kind], id, ifRevision };
   const options = { times: PUBLISH_TIMEOUT_FACTOR };
-  const { published } = await deps.clients.publications.publish(wish, call.principal, options);
+  const { published } = await deps.clients.publications.publish(request, call.principal, options);
   const document = published ? documentIn(published) : await readEntity(deps, id, 'FORM_PUBLISHED', call);
   return entityReply(202, document, deps, call);
 }
@@ -264,10 +255,6 @@ async function publishDraft(deps: EntityDeps, call: Call): Promise<Reply> {
 /** A package may bring many resources along. */
 const TIMES = 6;
 
-/**
- * POST /api/{kind}/{id}/draft/actions/validate: 200 with the problems that a publication would report, by
- * entity; nothing changes.
- */
 async function validateDraft({ kind, clients }: EntityDeps, call: Call): Promise<Reply> {
   const { problems } = await clients.publications.validate(
     { subject: SUBJECT[kind], id: param(call, 'id') },
@@ -283,7 +270,6 @@ async function validateDraft({ kind, clients }: EntityDeps, call: Call): Promise
   });
 }
 
-/** POST /api/{kind}/{id}/draft/pids/{scheme}: 201 with the draft that now has an identifier of this scheme. */
 async function reservePid(deps: EntityDeps, call: Call): Promise<Reply> {
   const { document } = await deps.clients.lifecycle[deps.kind].reservePid(
     { ...(await draftToChange(deps, call)), scheme: param(call, 'scheme') },
@@ -292,7 +278,6 @@ async function reservePid(deps: EntityDeps, call: Call): Promise<Reply> {
   return entityReply(201, document, deps, call);
 }
 
-/** DELETE /api/{kind}/{id}/draft/pids/{scheme}: 200 with the draft that no longer has that identifier. */
 async function discardPid(deps: EntityDeps, call: Call): Promise<Reply> {
   const { document } = await deps.clients.lifecycle[deps.kind].discardPid(
     { ...(await draftToChange(deps, call)), scheme: param(call, 'scheme') },

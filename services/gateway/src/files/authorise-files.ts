@@ -3,7 +3,7 @@ import { ServiceError } from '@kr/service-error';
 import { hasCredentials } from '../caller.ts';
 import type { EntityDeps } from '../entity-deps.ts';
 import { type Call, param } from '../http/endpoint.ts';
-import type { Face } from '../kind.ts';
+import type { Form } from '../kind.ts';
 import type { FileHolder } from '../rendering/file-json.ts';
 import type { ResponseCache } from '../response-cache/response-cache.ts';
 
@@ -11,16 +11,16 @@ export type FilesAction = 'read' | 'write' | 'import';
 
 /** Dependencies of the endpoints of files, for one kind and form. */
 export interface FilesDeps extends EntityDeps {
-  face: Face;
+  form: Form;
   fileAccess: ResponseCache['fileAccess'];
 }
 
-const FORM = { draft: 'FORM_DRAFT', published: 'FORM_PUBLISHED' } as const;
+const MESSAGE_FORM = { draft: 'FORM_DRAFT', published: 'FORM_PUBLISHED' } as const;
 
 const ACTION = {
   draft: { read: 'read_draft_files', write: 'write_files', import: 'import_files' },
   published: { read: 'read_files', write: 'write_files', import: 'import_files' },
-} as const satisfies Record<Face, Record<FilesAction, string>>;
+} as const satisfies Record<Form, Record<FilesAction, string>>;
 
 /**
  * Requests a ticket for the files service from the entity's service, which decides about access. Anonymous readers of published
@@ -32,8 +32,8 @@ export async function authoriseFiles(
   action: FilesAction,
   call: Call,
 ): Promise<AuthoriseResponse__Output> {
-  const { kind, face, fileAccess } = deps;
-  if (face === 'draft' || action !== 'read' || hasCredentials(call.principal))
+  const { kind, form, fileAccess } = deps;
+  if (form === 'draft' || action !== 'read' || hasCredentials(call.principal))
     return requestTicket(deps, action, call);
   const key = `${kind}/${param(call, 'id')}`;
   const found = fileAccess.find(key);
@@ -45,12 +45,12 @@ export async function authoriseFiles(
 }
 
 function requestTicket(
-  { kind, face, clients }: FilesDeps,
+  { kind, form, clients }: FilesDeps,
   action: FilesAction,
   call: Call,
 ): Promise<AuthoriseResponse__Output> {
   return clients.lifecycle[kind].authorise(
-    { id: param(call, 'id'), form: FORM[face], action: ACTION[face][action] },
+    { id: param(call, 'id'), form: MESSAGE_FORM[form], action: ACTION[form][action] },
     call.principal,
     { signal: call.signal },
   );
@@ -81,9 +81,9 @@ export async function reauthoriseFiles(deps: FilesDeps, action: 'read' | 'write'
   try {
     withEnabledFiles(await requestTicket(deps, action, again));
   } catch (error) {
-    const isPublished = deps.face === 'draft' && action === 'read' && isNotFound(error);
+    const isPublished = deps.form === 'draft' && action === 'read' && isNotFound(error);
     if (!isPublished) throw error;
-    withEnabledFiles(await requestTicket({ ...deps, face: 'published' }, action, again));
+    withEnabledFiles(await requestTicket({ ...deps, form: 'published' }, action, again));
   }
 }
 
@@ -91,6 +91,6 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ServiceError && error.kind === 'not_found';
 }
 
-export function fileHolder({ kind, face }: FilesDeps, call: Call): FileHolder {
-  return { kind, face, id: param(call, 'id'), baseUrl: call.baseUrl };
+export function fileHolder({ kind, form }: FilesDeps, call: Call): FileHolder {
+  return { kind, form, id: param(call, 'id'), baseUrl: call.baseUrl };
 }

@@ -41,7 +41,7 @@ export function abortOnStall(
 export interface ContentRequest {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS';
   /** The bytes as they are, resumable uploads of them, or all files as one. */
-  face: 'content' | 'uploads' | 'archive';
+  endpoint: 'content' | 'uploads' | 'archive';
   entityId: string;
   /** Of one file. */
   key?: string;
@@ -94,9 +94,9 @@ export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPla
   const { protocol, hostname, port } = urlToHttpOptions(baseUrl);
   const root = baseUrl.pathname.replace(/\/+$/, '');
 
-  const send = (asked: ContentRequest, isRepeat = false): Promise<ContentAnswer> =>
+  const send = (wanted: ContentRequest, isRepeat = false): Promise<ContentAnswer> =>
     new Promise((resolve, reject) => {
-      const { method, ticket, headers, body, signal, recheck } = asked;
+      const { method, ticket, headers, body, signal, recheck } = wanted;
       const isRepeatable = body === undefined && method !== 'POST';
       const outgoing = request({
         // A request that cannot be repeated uses a fresh connection, since an idle one may be closing. It
@@ -106,7 +106,7 @@ export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPla
         protocol,
         hostname,
         port,
-        path: `${root}${pathOf(asked)}`,
+        path: `${root}${pathOf(wanted)}`,
         method,
         headers: {
           ...headers,
@@ -129,7 +129,7 @@ export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPla
       outgoing.on('error', (cause) => {
         const isBrokenOff = cause instanceof ServiceError || signal?.aborted === true;
         const isStale = outgoing.reusedSocket && isRepeatable && !isRepeat && !isBrokenOff;
-        if (isStale) send(asked, true).then(resolve, reject);
+        if (isStale) send(wanted, true).then(resolve, reject);
         else reject(asUnavailable(cause));
       });
       outgoing.once('response', (answer) => {
@@ -151,7 +151,7 @@ export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPla
       sendBody(body, outgoing, access && { totalBytes: lengthOf(headers), confirm: access.confirm });
     });
 
-  return { request: (asked) => send(asked), close: () => agent.destroy() };
+  return { request: (wanted) => send(wanted), close: () => agent.destroy() };
 }
 
 /** The parser copies the body out of the socket's buffer, which is free afterwards. */
@@ -177,8 +177,8 @@ function lengthOf(headers: Record<string, string>): number | undefined {
   return length === undefined ? undefined : Number(length);
 }
 
-function pathOf({ face, entityId, key, uploadId }: ContentRequest): string {
-  const parts = [face, entityId, key, uploadId].filter((part) => part !== undefined);
+function pathOf({ endpoint, entityId, key, uploadId }: ContentRequest): string {
+  const parts = [endpoint, entityId, key, uploadId].filter((part) => part !== undefined);
   return `/${parts.map(encodeURIComponent).join('/')}`;
 }
 
@@ -216,10 +216,11 @@ export async function contentRefusal({ status, headers, body }: ContentAnswer): 
   const kept = Object.entries(headers).filter(
     ([name]) => name === 'content-range' || !name.startsWith('content-'),
   );
-  const told = Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
-  const said = saidIn(await readSome(body));
-  const message = typeof said['message'] === 'string' ? said['message'] : 'The request was refused.';
-  return new HttpProblem(status, message, told, detailsOf(said));
+  const passed = Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
+  const errorBody = errorBodyIn(await readSome(body));
+  const message =
+    typeof errorBody['message'] === 'string' ? errorBody['message'] : 'The request was refused.';
+  return new HttpProblem(status, message, passed, detailsOf(errorBody));
 }
 
 function detailsOf({ code, hint, errors }: Record<string, unknown>): ProblemDetails {
@@ -231,10 +232,10 @@ function detailsOf({ code, hint, errors }: Record<string, unknown>): ProblemDeta
 }
 
 /** An answer to HEAD has no body. */
-function saidIn(text: string): Record<string, unknown> {
+function errorBodyIn(text: string): Record<string, unknown> {
   try {
-    const said: unknown = JSON.parse(text);
-    return isObject(said) ? said : {};
+    const parsed: unknown = JSON.parse(text);
+    return isObject(parsed) ? parsed : {};
   } catch {
     return {};
   }

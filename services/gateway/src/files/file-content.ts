@@ -49,7 +49,7 @@ export function contentRoutes(
 
 function downloadRoutes(deps: FilesDeps, plane: ContentPlane, xAccel: XAccelRedirect): Route[] {
   const tag = COLLECTION[deps.kind];
-  const isDraft = deps.face === 'draft';
+  const isDraft = deps.form === 'draft';
   const title = `${KIND_NAMES[deps.kind].title}${isDraft ? 'Draft' : ''}`;
   const of = isDraft ? `/api/${tag}/:id/draft` : `/api/${tag}/:id`;
   const auth = isDraft ? 'token' : 'open';
@@ -70,7 +70,7 @@ function downloadRoutes(deps: FilesDeps, plane: ContentPlane, xAccel: XAccelRedi
         responses: { 200: 'Archive', 206: 'ArchivePart', ...refusals },
         errors: [403, 404],
       },
-      handler: (call) => readArchive(deps, plane, call),
+      handler: (call) => download(deps, plane, call, { endpoint: 'archive' }),
     },
     {
       method: 'GET',
@@ -86,7 +86,8 @@ function downloadRoutes(deps: FilesDeps, plane: ContentPlane, xAccel: XAccelRedi
         responses: { 200: 'Bytes', 206: 'Part', ...refusals },
         errors: [403, 404],
       },
-      handler: (call) => readContent(deps, plane, xAccel, call),
+      handler: (call) =>
+        download(deps, plane, call, { endpoint: 'content', key: param(call, 'key'), xAccel }),
     },
   ];
 }
@@ -136,9 +137,9 @@ async function download(
   deps: FilesDeps,
   plane: ContentPlane,
   call: Call,
-  wanted: Pick<ContentRequest, 'face' | 'key'> & { xAccel?: XAccelRedirect },
+  wanted: Pick<ContentRequest, 'endpoint' | 'key'> & { xAccel?: XAccelRedirect },
 ): Promise<StreamReply> {
-  const { xAccel, ...asked } = wanted;
+  const { xAccel, ...target } = wanted;
   const { ticket } = await authoriseEnabledFiles(deps, 'read', call);
   const headers: Record<string, string> = { ...xAccel?.offered(call) };
   for (const name of CONDITIONS) {
@@ -147,7 +148,7 @@ async function download(
   }
   const answer = await plane.request({
     method: call.method === 'HEAD' ? 'HEAD' : 'GET',
-    ...asked,
+    ...target,
     entityId: param(call, 'id'),
     ticket,
     headers,
@@ -155,31 +156,20 @@ async function download(
     recheck: () => reauthoriseFiles(deps, 'read', call),
   });
   if (answer.status >= 400) throw await contentRefusal(answer);
-  const told = xAccel?.headers(answer) ?? answer.headers;
+  const answered = xAccel?.headers(answer) ?? answer.headers;
   const link =
-    deps.face === 'published'
+    deps.form === 'published'
       ? { link: pageLink('collection', deps.kind, param(call, 'id'), call.baseUrl) }
       : {};
-  return { as: 'stream', status: answer.status, headers: { ...told, ...link }, stream: answer.body };
+  return { as: 'stream', status: answer.status, headers: { ...answered, ...link }, stream: answer.body };
 }
 
-/** GET /api/{kind}/{id}/draft/files/{key}/content, /api/{kind}/{id}/files/{key}/content: the bytes, or parts of them. */
-async function readContent(deps: FilesDeps, plane: ContentPlane, xAccel: XAccelRedirect, call: Call): Promise<Reply> {
-  return download(deps, plane, call, { face: 'content', key: param(call, 'key'), xAccel });
-}
-
-/** GET /api/{kind}/{id}/draft/files-archive, /api/{kind}/{id}/files-archive: all files as one ZIP file. */
-async function readArchive(deps: FilesDeps, plane: ContentPlane, call: Call): Promise<Reply> {
-  return download(deps, plane, call, { face: 'archive' });
-}
-
-/** PUT /api/{kind}/{id}/draft/files/{key}/content: 200 with the file, still pending. */
 async function putContent(deps: FilesDeps, plane: ContentPlane, call: Call): Promise<Reply> {
   const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
   const length = call.headers['content-length'];
   const answer = await plane.request({
     method: 'PUT',
-    face: 'content',
+    endpoint: 'content',
     entityId: param(call, 'id'),
     key: param(call, 'key'),
     ticket,
@@ -191,8 +181,8 @@ async function putContent(deps: FilesDeps, plane: ContentPlane, call: Call): Pro
     recheck: () => reauthoriseFiles(deps, 'write', call),
   });
   if (answer.status !== 200) throw await contentRefusal(answer);
-  const told = await text(answer.body).catch((cause: unknown) => {
+  const file = await text(answer.body).catch((cause: unknown) => {
     throw asUnavailable(cause);
   });
-  return json(200, storedFileJson(JSON.parse(told), fileHolder(deps, call)));
+  return json(200, storedFileJson(JSON.parse(file), fileHolder(deps, call)));
 }

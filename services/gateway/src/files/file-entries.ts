@@ -1,7 +1,7 @@
-import { assertValid, invalid } from '../http/invalid.ts';
 import type { FileEntry__Output, NewEntry } from '@kr/contracts';
 import type { Issue } from '@kr/service-error';
 import { type Call, created, json, noContent, param, type Reply } from '../http/endpoint.ts';
+import { assertValid, invalid } from '../http/invalid.ts';
 import { isObject, objectBody } from '../http/json-object.ts';
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
@@ -186,7 +186,6 @@ function fileReply(entry: FileEntry__Output | null, deps: FilesDeps, call: Call)
   return fileJson(entry, fileHolder(deps, call));
 }
 
-/** GET /api/{kind}/{id}/draft/files, /api/{kind}/{id}/files */
 async function listFiles(deps: FilesDeps, call: Call): Promise<Reply> {
   const authorised = await authoriseFiles(deps, 'read', call);
   const { ticket, filesEnabled } = authorised;
@@ -196,7 +195,6 @@ async function listFiles(deps: FilesDeps, call: Call): Promise<Reply> {
   return json(200, fileListJson(authorised, entries, fileHolder(deps, call)));
 }
 
-/** GET /api/{kind}/{id}/draft/files/{key}, /api/{kind}/{id}/files/{key} */
 async function readFile(deps: FilesDeps, call: Call): Promise<Reply> {
   const { ticket } = await authoriseEnabledFiles(deps, 'read', call);
   const key = param(call, 'key');
@@ -206,7 +204,6 @@ async function readFile(deps: FilesDeps, call: Call): Promise<Reply> {
   return json(200, fileReply(entry, deps, call));
 }
 
-/** POST /api/{kind}/{id}/draft/files: 201 with all files, the new ones pending. */
 async function startUploads(deps: FilesDeps, call: Call): Promise<Reply> {
   const authorised = await authoriseEnabledFiles(deps, 'write', call);
   const { entries } = await deps.clients.files.startUploads(
@@ -243,7 +240,6 @@ function keyMessage(key: unknown): string {
   return key === null ? 'Field may not be null.' : 'Not a valid string.';
 }
 
-/** POST /api/{kind}/{id}/draft/files/{key}/commit: 200 with the completed file. */
 async function commitUpload(deps: FilesDeps, call: Call): Promise<Reply> {
   const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
   const { entry } = await deps.clients.files.commitUpload(
@@ -253,7 +249,6 @@ async function commitUpload(deps: FilesDeps, call: Call): Promise<Reply> {
   return json(200, fileReply(entry, deps, call));
 }
 
-/** PUT /api/{kind}/{id}/draft/files/{key}: the body becomes the file's metadata. */
 async function updateFileMetadata(deps: FilesDeps, call: Call): Promise<Reply> {
   const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
   const { entry } = await deps.clients.files.updateEntryMetadata(
@@ -278,19 +273,16 @@ async function deleteEntries(
   await clients.lifecycle[kind].forgetFiles(gone, call.principal).catch(() => undefined);
 }
 
-/** DELETE /api/{kind}/{id}/draft/files/{key} */
 async function deleteFile(deps: FilesDeps, call: Call): Promise<Reply> {
   await deleteEntries(deps, call, { keys: [param(call, 'key')] });
   return noContent();
 }
 
-/** DELETE /api/{kind}/{id}/draft/files: all of them. */
 async function deleteFiles(deps: FilesDeps, call: Call): Promise<Reply> {
   await deleteEntries(deps, call, { all: true });
   return noContent();
 }
 
-/** POST /api/{kind}/{id}/draft/actions/files-import: 201 with the files of the previous version, shared with it. */
 async function importFiles(deps: FilesDeps, call: Call): Promise<Reply> {
   const authorised = await authoriseEnabledFiles(deps, 'import', call);
   const { entries } = await deps.clients.files.importEntries({ ticket: authorised.ticket }, call.principal);

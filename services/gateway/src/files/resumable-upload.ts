@@ -83,7 +83,7 @@ export function uploadRoutes(deps: FilesDeps, plane: ContentPlane): Route[] {
         responses: { 200: 'UploadState', 410: 'Expired', 412: 'OtherVersion', 423: 'NotNow' },
         errors: [403, 404],
       },
-      handler: (call) => readUpload(deps, plane, call),
+      handler: (call) => relayUpload('HEAD', deps, plane, call),
     },
     {
       method: 'PATCH',
@@ -117,7 +117,7 @@ export function uploadRoutes(deps: FilesDeps, plane: ContentPlane): Route[] {
         },
         errors: [400, 403, 404, 408, 413, 415, 507],
       },
-      handler: (call) => continueUpload('PATCH', deps, plane, call),
+      handler: (call) => relayUpload('PATCH', deps, plane, call),
     },
     {
       method: 'DELETE',
@@ -133,13 +133,13 @@ export function uploadRoutes(deps: FilesDeps, plane: ContentPlane): Route[] {
         responses: { 204: 'UploadTerminated', 412: 'OtherVersion' },
         errors: [400, 403, 404, 409],
       },
-      handler: (call) => continueUpload('DELETE', deps, plane, call),
+      handler: (call) => relayUpload('DELETE', deps, plane, call),
     },
   ];
 }
 
 /** The headers of a request for the files service. */
-const ASKED = [
+const TUS_HEADERS = [
   'tus-resumable',
   'upload-length',
   'upload-defer-length',
@@ -153,29 +153,19 @@ const ASKED = [
 
 /** OPTIONS /api/{kind}/{id}/draft/files/{key}/tus and …/tus/{uploadId}: what is offered of tus 1.0. */
 async function uploadCapabilities(plane: ContentPlane, call: Call): Promise<Reply> {
-  const answer = await plane.request({ method: 'OPTIONS', face: 'uploads', ...place(call), headers: {} });
+  const answer = await plane.request({ method: 'OPTIONS', endpoint: 'uploads', ...place(call), headers: {} });
   return emptyReply(answer);
 }
 
-/** POST /api/{kind}/{id}/draft/files/{key}/tus: 201 with the upload's address in Location. */
 async function createUpload(deps: FilesDeps, plane: ContentPlane, call: Call): Promise<Reply> {
-  const reply = await pass('POST', deps, plane, call);
+  const reply = await relayUpload('POST', deps, plane, call);
   const id = reply.headers?.['location']?.split('/').at(-1) ?? '';
   const { tus } = fileLinks(fileHolder(deps, call), param(call, 'key'), call.baseUrl);
   return { ...reply, headers: { ...reply.headers, location: `${tus}/${id}` } };
 }
 
-/** PATCH and DELETE /api/{kind}/{id}/draft/files/{key}/tus/{uploadId}. */
-async function continueUpload(method: 'PATCH' | 'DELETE', deps: FilesDeps, plane: ContentPlane, call: Call): Promise<Reply> {
-  return pass(method, deps, plane, call);
-}
-
-/** HEAD /api/{kind}/{id}/draft/files/{key}/tus/{uploadId}: 200 with the offset. */
-async function readUpload(deps: FilesDeps, plane: ContentPlane, call: Call): Promise<Reply> {
-  return pass('HEAD', deps, plane, call);
-}
-
-async function pass(
+/** Sends a request of a resumable upload to the files service. */
+async function relayUpload(
   method: 'POST' | 'HEAD' | 'PATCH' | 'DELETE',
   deps: FilesDeps,
   plane: ContentPlane,
@@ -184,10 +174,10 @@ async function pass(
   const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
   const answer = await plane.request({
     method,
-    face: 'uploads',
+    endpoint: 'uploads',
     ...place(call),
     ticket,
-    headers: askedHeaders(call.headers),
+    headers: tusHeaders(call.headers),
     signal: call.signal,
     ...(hasBody(call.headers)
       ? { body: call.bytes, recheck: () => reauthoriseFiles(deps, 'write', call) }
@@ -202,13 +192,13 @@ function place({ params }: Call): { entityId: string; key: string; uploadId?: st
   return { entityId: id, key, ...(uploadId === undefined ? {} : { uploadId }) };
 }
 
-function askedHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  const asked: Record<string, string> = {};
-  for (const name of ASKED) {
+function tusHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const name of TUS_HEADERS) {
     const value = headers[name];
-    if (value !== undefined) asked[name] = String(value);
+    if (value !== undefined) passed[name] = String(value);
   }
-  return asked;
+  return passed;
 }
 
 function hasBody(headers: IncomingHttpHeaders): boolean {
@@ -217,6 +207,6 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
 
 function emptyReply({ status, headers, body }: ContentAnswer): EmptyReply {
   body.resume();
-  const told = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
-  return { as: 'empty', status, headers: Object.fromEntries(told) };
+  const entries = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+  return { as: 'empty', status, headers: Object.fromEntries(entries) };
 }

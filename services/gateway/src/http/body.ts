@@ -1,8 +1,8 @@
-import { assertValid } from './invalid.ts';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Issue } from '@kr/service-error';
+import { type Issue, ServiceError } from '@kr/service-error';
 import { parse } from 'content-type';
 import { HttpProblem } from './http-problem.ts';
+import { assertValid } from './invalid.ts';
 import type { Route } from './route.ts';
 
 const ACCEPTED: Record<'json' | 'bytes', { types: readonly string[]; named: string }> = {

@@ -57,8 +57,8 @@ export function trustedPeer(
   return ({ headers, socket: { remoteAddress } }) => {
     const key = headers['x-web-key'];
     if (expected !== undefined && typeof key === 'string') {
-      const given = Buffer.from(key);
-      if (given.length === expected.length && timingSafeEqual(given, expected)) return true;
+      const presented = Buffer.from(key);
+      if (presented.length === expected.length && timingSafeEqual(presented, expected)) return true;
     }
     return trustedProxies.length > 0 && remoteAddress !== undefined && isTrusted(remoteAddress, 0);
   };

@@ -1,6 +1,7 @@
-import { invalid } from './invalid.ts';
+import { ServiceError } from '@kr/service-error';
 import { VENDOR_TYPE } from './accept.ts';
 import type { ShownState } from './endpoint.ts';
+import { invalid } from './invalid.ts';
 
 // The text after the revision in an ETag distinguishes representations; writers depend on the revision alone.
 const REVISION = /^(?:W\/)?(?:"(\d{1,18})(?:\.[\w.-]{1,64})?"|(\d{1,18}))$/;

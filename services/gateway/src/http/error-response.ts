@@ -22,7 +22,7 @@ const CODES: Readonly<Record<number, string>> = {
 };
 
 /** The code of an error without a more specific one. Listed in docs/errors.md. */
-export function codeOfStatus(status: number): string {
+function codeOfStatus(status: number): string {
   const ofKind = Object.entries(ERROR_KINDS).find(([, { http }]) => http === status)?.[0];
   return CODES[status] ?? ofKind ?? (status > 500 ? 'unavailable' : 'internal');
 }

@@ -99,11 +99,11 @@ export function crossOrigin(allowedOrigins: readonly string[]): CrossOrigin {
   };
   const answerPreflight = cors(options);
   // OPTIONS is also a method of the API: it describes uploads.
-  const tell = cors({ ...options, preflightContinue: true });
+  const addHeaders = cors({ ...options, preflightContinue: true });
   return (request, response, next) => {
     const isPreflight =
       request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
     if (isPreflight) answerPreflight(request, response, next);
-    else tell(request, response, next);
+    else addHeaders(request, response, next);
   };
 }

@@ -1,5 +1,5 @@
 import type { RequestListener, ServerResponse } from 'node:http';
-import { durations, nameRequest, observeGauges } from '@kr/telemetry';
+import { counter, durations, nameRequest, observeGauges } from '@kr/telemetry';
 
 /** Unknown methods are counted together. */
 const METHODS = new Set(['OPTIONS', 'HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
@@ -45,4 +45,16 @@ export function observeRequests(listener: RequestListener): { listener: RequestL
       listener(request, response);
     },
   };
+}
+
+/** Counts the downloads that were ended because too little of them was read. */
+export function countSlowReaders(): () => void {
+  return counter(
+    '@kr/gateway',
+    {
+      name: 'http_server_slow_readers',
+      description: 'Downloads that were ended because their reader took too little.',
+    },
+    [{}],
+  );
 }

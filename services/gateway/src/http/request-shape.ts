@@ -28,21 +28,21 @@ export function baseUrlOf({
   }
   const isTrusted = trustedPeer(trustedProxies, webKey);
   return (request) => {
-    const asked = isTrusted(request) ? forwarded(request) : {};
-    const host = asked.host ?? request.headers.host ?? '';
-    const scheme = asked.scheme?.toLowerCase() === 'https' ? 'https' : 'http';
+    const origin = isTrusted(request) ? forwarded(request) : {};
+    const host = origin.host ?? request.headers.host ?? '';
+    const scheme = origin.scheme?.toLowerCase() === 'https' ? 'https' : 'http';
     // A host that is no host would turn up in every link.
     if (!HOST.test(host)) throw new HttpProblem(400, "Invalid 'Host' header.");
     return `${scheme}://${host}`;
   };
 }
 
-interface Asked {
+interface ForwardedOrigin {
   scheme?: string | undefined;
   host?: string | undefined;
 }
 
-function forwarded(request: IncomingMessage): Asked {
+function forwarded(request: IncomingMessage): ForwardedOrigin {
   return {
     scheme: firstOf(request.headers['x-forwarded-proto']),
     host: firstOf(request.headers['x-forwarded-host']),

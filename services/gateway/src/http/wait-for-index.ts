@@ -1,7 +1,7 @@
-import { invalid } from './invalid.ts';
 import type { Logger } from '@kr/telemetry';
 import type { Clients } from '../clients.ts';
 import type { Call } from './endpoint.ts';
+import { invalid } from './invalid.ts';
 import { changesIndex, type Route } from './route.ts';
 
 /** Whether a change can be found: `found`, or `pending` when this is not known yet. */

@@ -1,7 +1,7 @@
-import { invalid } from '../http/invalid.ts';
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '@kr/caller';
+import { invalid } from '../http/invalid.ts';
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
@@ -24,13 +24,16 @@ export interface KeyedRequest {
  */
 export function keyedRequest(
   headers: IncomingHttpHeaders,
-  { method, path, query, body, principal }: AskedFor,
+  { method, path, query, body, principal }: RequestFacts,
 ): KeyedRequest | undefined {
   const key = headers['idempotency-key'];
   const caller = callerOf(principal);
   if (key === undefined || caller === undefined) return undefined;
   if (typeof key !== 'string' || !KEY.test(key))
-    throw invalid('idempotency_key', 'The header Idempotency-Key must be 1 to 255 printable ASCII characters.');
+    throw invalid(
+      'idempotency_key',
+      'The header Idempotency-Key must be 1 to 255 printable ASCII characters.',
+    );
   return {
     owner: digest(principal.userId ?? firstLink(principal)),
     hash: digest(caller, key),
@@ -43,7 +46,7 @@ export function creationKey({ hash, fingerprint }: Pick<KeyedRequest, 'hash' | '
   return Buffer.from(digest(Buffer.from(hash), Buffer.from(fingerprint)));
 }
 
-export interface AskedFor {
+export interface RequestFacts {
   method: string;
   path: string;
   query: URLSearchParams;
@@ -52,20 +55,20 @@ export interface AskedFor {
 }
 
 /** All rights of the credentials: an answer is not replayed to a request with other scopes or access links. */
-function callerOf({ userId, isAdmin, scopes, grants }: AskedFor['principal']): string | undefined {
+function callerOf({ userId, isAdmin, scopes, grants }: RequestFacts['principal']): string | undefined {
   if (userId === null && grants.length === 0) return undefined;
   const links = grants.map(({ linkId, permission }) => `${linkId} ${permission}`).sort();
   return JSON.stringify([userId, isAdmin, [...scopes].sort(), links]);
 }
 
-function firstLink({ grants }: AskedFor['principal']): string {
+function firstLink({ grants }: RequestFacts['principal']): string {
   return grants.map(({ linkId }) => linkId).sort()[0] ?? '';
 }
 
 function withoutCredentials(query: URLSearchParams): string {
-  const asked = new URLSearchParams(query);
-  for (const name of CREDENTIALS) asked.delete(name);
-  return asked.toString();
+  const identity = new URLSearchParams(query);
+  for (const name of CREDENTIALS) identity.delete(name);
+  return identity.toString();
 }
 
 /** Of each part's length too, so that no two lists of parts are the same bytes. */

@@ -1,8 +1,8 @@
-import { assertValid } from '../http/invalid.ts';
 import { SCOPES } from '@kr/caller';
 import type { Definitions, User as UserMessage } from '@kr/contracts';
 import type { CallContext, Handlers } from '@kr/rpc';
 import { type Issue, ServiceError } from '@kr/service-error';
+import { assertValid } from '../http/invalid.ts';
 import { mintToken, tokenHash } from './access-token.ts';
 import { TOKEN_ID, type TokenStore } from './token-store.ts';
 import type { ListedUser, Operator, UserAdministrationStore } from './user-administration-store.ts';

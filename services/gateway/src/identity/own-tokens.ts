@@ -1,9 +1,9 @@
-import { assertValid, invalid } from '../http/invalid.ts';
 import { authorise } from '@kr/access-policy';
 import { isScope, SCOPES, type Scope } from '@kr/caller';
 import { parseInstant } from '@kr/instant';
 import { type Issue, ServiceError } from '@kr/service-error';
 import { type Call, created, json, noContent, param, type Reply } from '../http/endpoint.ts';
+import { assertValid, invalid } from '../http/invalid.ts';
 import { isObject } from '../http/json-object.ts';
 import type { Route } from '../http/route.ts';
 import { mintToken, tokenHash } from './access-token.ts';
@@ -92,7 +92,7 @@ const DEFAULT_SCOPES: readonly Scope[] = ['write', 'publish'];
 function createTokenRequest(body: unknown, rules: TokenRules): CreateTokenRequest {
   if (!isObject(body)) throw invalid('_schema', 'Invalid input type.');
   const issues: Issue[] = [];
-  const wish = {
+  const request = {
     name: checkName(body['name'], issues),
     scopes: checkScopes(body['scopes'], rules, issues),
     expiresAt: checkExpiry(body['expires_at'], rules, issues),
@@ -100,7 +100,7 @@ function createTokenRequest(body: unknown, rules: TokenRules): CreateTokenReques
   for (const field of Object.keys(body))
     if (!['name', 'scopes', 'expires_at'].includes(field)) report(issues, field, 'Unknown field.');
   assertValid(issues);
-  return wish;
+  return request;
 }
 
 function checkName(value: unknown, issues: Issue[]): string {
@@ -150,7 +150,6 @@ export interface TokensDeps {
   newId: () => string;
 }
 
-/** GET /api/user/tokens: the caller's tokens that were not revoked, the youngest first. */
 async function listTokens({ tokens }: TokensDeps, call: Call): Promise<Reply> {
   const own = await tokens.tokensOf(userOf(call));
   return json(200, {
@@ -167,26 +166,22 @@ async function createToken({ tokens, limits, now, newId }: TokensDeps, call: Cal
   const userId = userOf(call);
   const createdAt = now();
   const { scopes } = call.principal;
-  const wish = createTokenRequest(call.body, {
+  const request = createTokenRequest(call.body, {
     now: createdAt,
     lifetimeDays: limits.tokenLifetimeDays,
     scopes,
   });
   const token = mintToken();
-  const row = { ...wish, id: newId(), hash: tokenHash(token), createdAt };
+  const row = { ...request, id: newId(), hash: tokenHash(token), createdAt };
   if (!(await tokens.addToken(userId, row, limits.tokensPerUser))) {
-    throw new ServiceError(
-      'invalid',
-      `A user may have at most ${limits.tokensPerUser} tokens; revoke one.`,
-      {
-        code: 'too_many_tokens',
-      },
-    );
+    throw new ServiceError('invalid', `A user may have at most ${limits.tokensPerUser} tokens; revoke one.`, {
+      code: 'too_many_tokens',
+    });
   }
   return created({ ...tokenJson({ ...row, lastUsedAt: null }, call), token });
 }
 
-/** DELETE /api/user/tokens/{tokenId}: 204; every later request on any gateway rejects the token. */
+/** 204; every later request on any gateway rejects the token. */
 async function revokeToken({ tokens, now }: TokensDeps, call: Call): Promise<Reply> {
   const [userId, id] = [userOf(call), param(call, 'tokenId')];
   if (!TOKEN_ID.test(id) || !(await tokens.revoke(userId, id, now()))) {

@@ -85,8 +85,8 @@ export function userStore(database: Database): UserStore {
 }
 
 /** A name as ours are: letters, digits and a few signs; shorter than the most, so that a number can follow. */
-function nameFrom(wish: string): string {
-  const name = wish
+function nameFrom(claim: string): string {
+  const name = claim
     .normalize('NFKD')
     .replace(/[^A-Za-z0-9._@-]+/g, '')
     .slice(0, 56);

@@ -21,7 +21,6 @@ export function userRoutes(users: Pick<UserStore, 'findUser'>): Route[] {
   ];
 }
 
-/** GET /api/user: the user whose token the request carries. */
 async function whoAmI(users: Pick<UserStore, 'findUser'>, { principal, baseUrl }: Call): Promise<Reply> {
   // A link token alone is a credential, but of no user.
   const user = principal.userId === null ? undefined : await users.findUser(Number(principal.userId));

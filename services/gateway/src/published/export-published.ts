@@ -1,4 +1,3 @@
-import { invalid } from '../http/invalid.ts';
 import {
   CITATION_STYLES,
   type CitationStyle,
@@ -14,6 +13,7 @@ import { entityReply, readEntity } from '../entity-deps.ts';
 import { authoriseFiles, type FilesDeps, fileHolder } from '../files/authorise-files.ts';
 import { WRITTEN } from '../http/accept.ts';
 import { type Call, param, type Reply, type TextReply } from '../http/endpoint.ts';
+import { invalid } from '../http/invalid.ts';
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { entityJson } from '../rendering/entity-json.ts';
@@ -59,7 +59,7 @@ export function documentRoutes(deps: FilesDeps): Route[] {
   ];
 }
 
-/** GET /api/{kind}/{id}: the document, or an export format that `Accept` prefers. */
+/** The document, or an export format that `Accept` prefers. */
 async function readPublished(deps: FilesDeps, call: Call): Promise<Reply> {
   const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
   if (WRITTEN.includes(call.mediaType)) return entityReply(200, document, deps, call);
@@ -68,7 +68,7 @@ async function readPublished(deps: FilesDeps, call: Call): Promise<Reply> {
   return exportReply(format, entityJson(document, deps.kind, call) as unknown as Entity, deps, call);
 }
 
-/** GET /api/{kind}/{id}/export/{format}. @throws ServiceError `not_found`: there is no such format */
+/** @throws ServiceError `not_found`: there is no such format */
 async function exportPublished(deps: FilesDeps, call: Call): Promise<Reply> {
   const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
   const format = findFormat(param(call, 'format'));

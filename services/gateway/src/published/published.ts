@@ -1,7 +1,7 @@
-import { invalid } from '../http/invalid.ts';
 import { ServiceError } from '@kr/service-error';
 import { type EntityDeps, entityReply, readEntity, revisionToChange } from '../entity-deps.ts';
 import { type Call, json, noContent, param, type Reply } from '../http/endpoint.ts';
+import { invalid } from '../http/invalid.ts';
 import { isObject } from '../http/json-object.ts';
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
@@ -170,7 +170,6 @@ function bucket(key: string, count: number, label: string): Bucket {
   return { key, doc_count: count, label, is_selected: false };
 }
 
-/** GET /api/{kind}/{id}/versions/latest: the latest published version, whichever version the id names. */
 async function readLatest(deps: EntityDeps, call: Call): Promise<Reply> {
   const { document } = await deps.clients.lifecycle[deps.kind].readLatest(
     { id: param(call, 'id') },
@@ -180,7 +179,6 @@ async function readLatest(deps: EntityDeps, call: Call): Promise<Reply> {
   return entityReply(200, document, deps, call);
 }
 
-/** POST /api/{kind}/{id}/versions: 201 with the draft of the next version, the open one if there is one. */
 async function createVersion(deps: EntityDeps, call: Call): Promise<Reply> {
   const id = param(call, 'id');
   const ifRevision = await revisionToChange(deps, id, 'FORM_PUBLISHED', call);
@@ -191,7 +189,6 @@ async function createVersion(deps: EntityDeps, call: Call): Promise<Reply> {
   return entityReply(201, document, deps, call);
 }
 
-/** GET /api/{kind}/{id}/versions: the published versions, newest first. */
 async function listVersions({ kind, clients }: EntityDeps, limits: PageLimits, call: Call): Promise<Reply> {
   const page = readPage(call.query, limits);
   const { documents, total, accessStatuses } = await clients.lifecycle[kind].listVersions(
@@ -207,7 +204,7 @@ async function listVersions({ kind, clients }: EntityDeps, limits: PageLimits, c
   });
 }
 
-/** GET /api/packages/{id}/requests: requests for reviews or assistance, which this repository does not have. */
+/** Requests for reviews or assistance, which this repository does not have. */
 async function listRequests(deps: EntityDeps, limits: PageLimits, call: Call): Promise<Reply> {
   const page = readPage(call.query, limits);
   await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
@@ -240,13 +237,12 @@ async function deletePublished(deps: EntityDeps, call: Call): Promise<Reply> {
 }
 
 function removal(body: unknown): { reason: string; note: string } {
-  const { removal_reason: given, note } = isObject(body) ? body : {};
-  const reason = isObject(given) ? given['id'] : undefined;
+  const { removal_reason: reason, note } = isObject(body) ? body : {};
+  const id = isObject(reason) ? reason['id'] : undefined;
   if (note !== undefined && typeof note !== 'string') throw invalid('note', 'Invalid input type.');
-  return { reason: typeof reason === 'string' ? reason : '', note: note ?? '' };
+  return { reason: typeof id === 'string' ? id : '', note: note ?? '' };
 }
 
-/** POST /api/{kind}/{id}/restore: an administrator undoes a removal; 200 with the published entity. */
 async function restorePublished(deps: EntityDeps, call: Call): Promise<Reply> {
   const { document } = await deps.clients.lifecycle[deps.kind].restorePublished(
     { id: param(call, 'id') },
@@ -255,8 +251,11 @@ async function restorePublished(deps: EntityDeps, call: Call): Promise<Reply> {
   return entityReply(200, document, deps, call);
 }
 
-/** GET /api/{kind}/removed: what administrators have removed, the latest first. */
-async function listRemovals({ kind, clients }: EntityDeps, limits: PageLimits, { query, principal, signal }: Call): Promise<Reply> {
+async function listRemovals(
+  { kind, clients }: EntityDeps,
+  limits: PageLimits,
+  { query, principal, signal }: Call,
+): Promise<Reply> {
   const page = readPage(query, limits);
   const { total, removals } = await clients.lifecycle[kind].listRemovals(page, principal, { signal });
   const hits = removals.map(({ id, reason, note, removedBy, removedAt, citation, purgedAt }) => ({

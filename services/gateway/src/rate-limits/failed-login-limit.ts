@@ -35,13 +35,13 @@ export function failedLoginLimit({ limit, clientAddressOf, elapsed }: Credential
   const good = new LRUCache<string, number>({ max: 10_000 });
 
   return async ({ request, response, credentials }, lookUp) => {
-    const given = givenIn(credentials);
-    if (given.length === 0) return lookUp();
+    const presented = presentedIn(credentials);
+    if (presented.length === 0) return lookUp();
     const address = clientAddressOf(request);
-    const digest = hash('sha256', JSON.stringify(given), 'base64');
+    const digest = hash('sha256', JSON.stringify(presented), 'base64');
     const failed = (): void => {
       good.delete(digest);
-      limit.charge(address, 1, response);
+      limit.penalize(address, 1, response);
     };
 
     if ((good.get(digest) ?? 0) <= elapsed()) limit.assertLeft(address, response);
@@ -56,7 +56,7 @@ export function failedLoginLimit({ limit, clientAddressOf, elapsed }: Credential
   };
 }
 
-function givenIn({ authorization, query }: Credentials): [string, string][] {
+function presentedIn({ authorization, query }: Credentials): [string, string][] {
   const all = [
     ['authorization', authorization],
     ['access_token', query.get('access_token')],

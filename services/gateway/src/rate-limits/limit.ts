@@ -1,15 +1,15 @@
 import { ServiceError } from '@kr/service-error';
 import { LRUCache } from 'lru-cache';
 
-export interface AllowanceSize {
-  /** How much each key may spend in a minute, evenly. */
+export interface BucketSize {
+  /** Tokens of each key per minute, added evenly. */
   perMinute: number;
-  /** For how many minutes a key may save what it does not spend. */
+  /** Minutes of unused tokens that a bucket can hold. */
   minutes: number;
 }
 
-/** The result of an attempt to spend. */
-export interface Spending {
+/** The result of an attempt to take tokens. */
+export interface Consumption {
   /** Whether anything was left. */
   isAllowed: boolean;
   /** The tokens that the key has left. */
@@ -20,32 +20,31 @@ export interface Spending {
   fullMs: number;
 }
 
-export interface Allowances {
+export interface TokenBuckets {
   /**
-   * Spends if any tokens are left. The bucket may be overdrawn, so an expensive request waits no longer than
+   * Takes tokens if any are left. The bucket may be overdrawn, so an expensive request waits no longer than
    * others.
    */
-  spend(key: string, amount: number): Spending;
-  /** Spends, whether anything is left or not. */
-  charge(key: string, amount: number): Spending;
+  consume(key: string, amount: number): Consumption;
+  /** Takes tokens, whether any are left or not. */
+  penalize(key: string, amount: number): Consumption;
 }
 
 /** A key that is evicted for others starts with a full bucket again; this many keys are stored. */
 const MOST_KEYS = 100_000;
 
 /**
- * An allowance for each key that fills up evenly (a token bucket, kept as the one instant at which it is full: the
- * generic cell rate algorithm).
+ * A token bucket for each key, stored as the one instant at which it is full (generic cell rate algorithm).
  *
  * @param elapsed milliseconds on a clock that never goes back
  */
-export function openAllowances({ perMinute, minutes }: AllowanceSize, elapsed: () => number): Allowances {
+export function tokenBuckets({ perMinute, minutes }: BucketSize, elapsed: () => number): TokenBuckets {
   // In whole microseconds: sums of fractions would be inexact at the last unit.
   const unit = Math.ceil(60_000_000 / perMinute);
   const whole = unit * perMinute * minutes;
   const fullAt = new LRUCache<string, number>({ max: MOST_KEYS });
 
-  function take(key: string, amount: number, { isOwed }: { isOwed: boolean }): Spending {
+  function take(key: string, amount: number, { isOwed }: { isOwed: boolean }): Consumption {
     const now = Math.round(elapsed() * 1_000);
     const spent = Math.max(0, (fullAt.get(key) ?? now) - now);
     const isAllowed = spent + unit <= whole;
@@ -60,8 +59,8 @@ export function openAllowances({ perMinute, minutes }: AllowanceSize, elapsed: (
   }
 
   return {
-    spend: (key, amount) => take(key, amount, { isOwed: false }),
-    charge: (key, amount) => take(key, amount, { isOwed: true }),
+    consume: (key, amount) => take(key, amount, { isOwed: false }),
+    penalize: (key, amount) => take(key, amount, { isOwed: true }),
   };
 }
 
@@ -86,9 +85,9 @@ export interface LimitOptions {
 /** One limit with a bucket per key; headers show the remaining tokens. */
 export interface Limit {
   /** @throws ServiceError `rate_limited`: nothing is left */
-  spend(key: string, amount: number, response: HeaderSink): void;
-  /** Spends what may not be there. */
-  charge(key: string, amount: number, response: HeaderSink): void;
+  consume(key: string, amount: number, response: HeaderSink): void;
+  /** Takes tokens that may not be there. */
+  penalize(key: string, amount: number, response: HeaderSink): void;
   /** @throws ServiceError `rate_limited`: nothing is left */
   assertLeft(key: string, response: HeaderSink): void;
 }
@@ -97,30 +96,30 @@ export interface Limit {
 export function openLimit(options: LimitOptions): Limit | undefined {
   const { perMinute, burstMinutes, elapsed } = options;
   if (perMinute === 0) return undefined;
-  const allowances = openAllowances({ perMinute, minutes: burstMinutes }, elapsed);
-  const told = (spending: Spending, response: HeaderSink): Spending => {
-    tell(response, spending, options);
-    return spending;
+  const buckets = tokenBuckets({ perMinute, minutes: burstMinutes }, elapsed);
+  const withHeaders = (consumption: Consumption, response: HeaderSink): Consumption => {
+    setHeaders(response, consumption, options);
+    return consumption;
   };
   return {
-    spend(key, amount, response) {
-      const spending = told(allowances.spend(key, amount), response);
-      if (!spending.isAllowed) throw exceeded(options, spending);
+    consume(key, amount, response) {
+      const consumption = withHeaders(buckets.consume(key, amount), response);
+      if (!consumption.isAllowed) throw exceeded(options, consumption);
     },
-    charge(key, amount, response) {
-      told(allowances.charge(key, amount), response);
+    penalize(key, amount, response) {
+      withHeaders(buckets.penalize(key, amount), response);
     },
     assertLeft(key, response) {
-      const spending = allowances.spend(key, 0);
-      if (!spending.isAllowed) throw exceeded(options, told(spending, response));
+      const consumption = buckets.consume(key, 0);
+      if (!consumption.isAllowed) throw exceeded(options, withHeaders(consumption, response));
     },
   };
 }
 
 /** In the words of the IETF's draft (RateLimit header fields for HTTP), and in those of the original's clients. */
-function tell(
+function setHeaders(
   response: HeaderSink,
-  { isAllowed, remaining, waitMs, fullMs }: Spending,
+  { isAllowed, remaining, waitMs, fullMs }: Consumption,
   { policy, perMinute, burstMinutes, now }: LimitOptions,
 ): void {
   const atOnce = perMinute * burstMinutes;
@@ -132,7 +131,7 @@ function tell(
   response.setHeader('x-ratelimit-reset', Math.ceil((now().getTime() + untilMs) / 1_000));
 }
 
-function exceeded({ perMinute, what }: LimitOptions, { waitMs }: Spending): ServiceError {
+function exceeded({ perMinute, what }: LimitOptions, { waitMs }: Consumption): ServiceError {
   return new ServiceError('rate_limited', `Rate limit exceeded: ${perMinute} ${what}.`, {
     code: 'rate_limit_exceeded',
     retryAfterMs: waitMs,

@@ -76,8 +76,8 @@ export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimits
     count(request, response, { userId, cost }) {
       counted.set(response, { userId, cost });
       if (amounts[cost] === 0) return;
-      if (userId === null) anonymous?.spend(clientAddressOf(request), amounts[cost], response);
-      else users?.spend(userId, amounts[cost], response);
+      if (userId === null) anonymous?.consume(clientAddressOf(request), amounts[cost], response);
+      else users?.consume(userId, amounts[cost], response);
     },
     timeCost(request, response, { userId, cost }) {
       let paid = amounts[cost];
@@ -89,8 +89,8 @@ export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimits
         const due = Math.floor(totalMs / MS_PER_UNIT) - paid;
         if (due <= 0) return;
         paid += due;
-        if (userId === null) anonymous?.charge(clientAddressOf(request), due, response);
-        else users?.charge(userId, due, response);
+        if (userId === null) anonymous?.penalize(clientAddressOf(request), due, response);
+        else users?.penalize(userId, due, response);
       };
     },
     callerOf: (request, userId) =>

@@ -2,7 +2,7 @@ import type { AccessLink__Output, EntityDocument__Output } from '@kr/contracts';
 import { hasCredentials } from '../caller.ts';
 import type { Call } from '../http/endpoint.ts';
 import { withHint } from '../http/hints.ts';
-import type { Face, Kind } from '../kind.ts';
+import type { Form, Kind } from '../kind.ts';
 import { entityLinks, type LinkOptions } from './links.ts';
 
 /** An instant as it crosses gRPC. */
@@ -57,7 +57,7 @@ export function entityJson(
       entries.push([
         'links',
         entityLinks(
-          { kind, face: faceOf(document), id, parentId, doi },
+          { kind, form: formOf(document), id, parentId, doi },
           baseUrl,
           linkOptions(rendered, !hasCredentials(principal)),
         ),
@@ -84,7 +84,7 @@ function publicValue(kind: Kind, key: string, value: unknown): unknown {
   return key === 'expires_at' ? plainInstant(value) : value;
 }
 
-function faceOf({ form }: EntityDocument__Output): Face {
+function formOf({ form }: EntityDocument__Output): Form {
   return form === 'FORM_DRAFT' ? 'draft' : 'published';
 }
 

@@ -1,5 +1,5 @@
 import type { AuthoriseResponse__Output, FileEntry__Output } from '@kr/contracts';
-import type { Face, Kind } from '../kind.ts';
+import type { Form, Kind } from '../kind.ts';
 import type { Json } from './entity-json.ts';
 import { isoInstant, plainInstant } from './entity-json.ts';
 import { fileLinks, fileListLinks } from './links.ts';
@@ -7,7 +7,7 @@ import { fileLinks, fileListLinks } from './links.ts';
 /** The entity of the files, and the base of their links. */
 export interface FileHolder {
   kind: Kind;
-  face: Face;
+  form: Form;
   id: string;
   baseUrl: string;
 }
@@ -44,7 +44,7 @@ export function fileListJson(
   entries: readonly FileEntry__Output[],
   holder: FileHolder,
 ): Json {
-  const links = fileListLinks(holder.kind, holder.face, holder.id, holder.baseUrl);
+  const links = fileListLinks(holder.kind, holder.form, holder.id, holder.baseUrl);
   if (!settings.filesEnabled) {
     const { archive: _, ...own } = links;
     return { enabled: false, links: own };

@@ -1,10 +1,10 @@
-import { COLLECTION, type Face, IIIF_PREFIX, type Kind } from '../kind.ts';
+import { COLLECTION, type Form, IIIF_PREFIX, type Kind } from '../kind.ts';
 
 export type Links = Record<string, string>;
 
 export interface LinkedEntity {
   kind: Kind;
-  face: Face;
+  form: Form;
   id: string;
   parentId: string;
   /** Empty when there is none. */
@@ -20,7 +20,7 @@ export function entityLinks(
   baseUrl: string,
   { isAnonymous = false, hasFiles = true, mayReadFiles = true }: LinkOptions = {},
 ): Links {
-  const links = LINKS[entity.kind][entity.face](addresses(entity, baseUrl));
+  const links = LINKS[entity.kind][entity.form](addresses(entity, baseUrl));
   const omitted = new Set([
     ...(isAnonymous ? NEED_CREDENTIALS : []),
     ...(mayReadFiles ? [] : NEED_FILES),
@@ -63,7 +63,7 @@ interface Addresses {
   iiif: Links;
 }
 
-const LINKS: Record<Kind, Record<Face, (at: Addresses) => Links>> = {
+const LINKS: Record<Kind, Record<Form, (at: Addresses) => Links>> = {
   record: {
     draft: (at) => ({
       self: at.draft,
@@ -138,10 +138,10 @@ function contextLinks({ entity, page, context }: Addresses): Links {
   };
 }
 
-function addresses({ kind, face, id, parentId, doi }: LinkedEntity, baseUrl: string): Addresses {
+function addresses({ kind, form, id, parentId, doi }: LinkedEntity, baseUrl: string): Addresses {
   const entity = `${baseUrl}/api/${COLLECTION[kind]}/${id}`;
   const draft = `${entity}/draft`;
-  const iiif = `${baseUrl}/api/iiif/${IIIF_PREFIX[kind][face]}:${id}`;
+  const iiif = `${baseUrl}/api/iiif/${IIIF_PREFIX[kind][form]}:${id}`;
   return {
     entity,
     draft,
@@ -153,28 +153,28 @@ function addresses({ kind, face, id, parentId, doi }: LinkedEntity, baseUrl: str
       access_links: `${entity}/access/links`,
       reserve_doi: `${draft}/pids/doi`,
     },
-    doi: doiLinks(doi, face, baseUrl),
+    doi: doiLinks(doi, form, baseUrl),
     iiif: { self_iiif_manifest: `${iiif}/manifest`, self_iiif_sequence: `${iiif}/sequence/default` },
   };
 }
 
 // A DOI opens its page here only once the entity is published.
-function doiLinks(doi: string, face: Face, baseUrl: string): Links {
+function doiLinks(doi: string, form: Form, baseUrl: string): Links {
   if (doi === '') return {};
   const path = doi.split('/').map(encodeURIComponent).join('/');
   const resolver = { doi: `https://doi.org/${path}` };
-  return face === 'published' ? { self_doi: `${baseUrl}/doi/${path}`, ...resolver } : resolver;
+  return form === 'published' ? { self_doi: `${baseUrl}/doi/${path}`, ...resolver } : resolver;
 }
 
 /** Where an entity's files are, as `filesUrl` of the links below. */
-function filesUrl(kind: Kind, face: Face, id: string, baseUrl: string): string {
+function filesUrl(kind: Kind, form: Form, id: string, baseUrl: string): string {
   const entity = `${baseUrl}/api/${COLLECTION[kind]}/${id}`;
-  return face === 'draft' ? `${entity}/draft/files` : `${entity}/files`;
+  return form === 'draft' ? `${entity}/draft/files` : `${entity}/files`;
 }
 
 /** The links of a file listing. */
-export function fileListLinks(kind: Kind, face: Face, id: string, baseUrl: string): Links {
-  const self = filesUrl(kind, face, id, baseUrl);
+export function fileListLinks(kind: Kind, form: Form, id: string, baseUrl: string): Links {
+  const self = filesUrl(kind, form, id, baseUrl);
   return { self, archive: `${self}-archive` };
 }
 
@@ -192,17 +192,17 @@ const IMAGE_EXTENSION = /\.(?:gif|jp2|jpe?g|png|tiff?)$/i;
 
 /** The links of one file; images have those of their IIIF services too. */
 export function fileLinks(
-  { kind, face, id }: Pick<LinkedEntity, 'kind' | 'face' | 'id'>,
+  { kind, form, id }: Pick<LinkedEntity, 'kind' | 'form' | 'id'>,
   key: string,
   baseUrl: string,
 ): Links {
   const name = encodeURIComponent(key);
-  const self = `${filesUrl(kind, face, id, baseUrl)}/${name}`;
+  const self = `${filesUrl(kind, form, id, baseUrl)}/${name}`;
   const links: Links = { self, content: `${self}/content` };
-  if (face === 'draft') Object.assign(links, { commit: `${self}/commit`, tus: `${self}/tus` });
+  if (form === 'draft') Object.assign(links, { commit: `${self}/commit`, tus: `${self}/tus` });
   if (!IMAGE_EXTENSION.test(key)) return links;
 
-  const entity = `${baseUrl}/api/iiif/${IIIF_PREFIX[kind][face]}:${id}`;
+  const entity = `${baseUrl}/api/iiif/${IIIF_PREFIX[kind][form]}:${id}`;
   const image = `${entity}:${name}`;
   return {
     ...links,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Face, Kind } from '../kind.ts';
+import type { Form, Kind } from '../kind.ts';
 import { entityLinks, fileLinks, fileListLinks } from './links.ts';
 
 const BASE = 'https://hub.example.org';
@@ -21,11 +21,11 @@ const CONTEXT = {
 };
 
 describe('links of entities', () => {
-  test.each<{ name: string; kind: Kind; face: Face; links: Record<string, string> }>([
+  test.each<{ name: string; kind: Kind; form: Form; links: Record<string, string> }>([
     {
       name: 'a draft resource links to its publication and to the latest version',
       kind: 'record',
-      face: 'draft',
+      form: 'draft',
       links: {
         self: `${API}/records/${ID}/draft`,
         self_html: `${BASE}/uploads/${ID}`,
@@ -45,7 +45,7 @@ describe('links of entities', () => {
     {
       name: 'a published resource links to its draft',
       kind: 'record',
-      face: 'published',
+      form: 'published',
       links: {
         self: `${API}/records/${ID}`,
         self_html: `${BASE}/records/${ID}`,
@@ -62,7 +62,7 @@ describe('links of entities', () => {
     {
       name: 'a draft package links to its resources and its context',
       kind: 'package',
-      face: 'draft',
+      form: 'draft',
       links: {
         self: `${API}/packages/${ID}/draft`,
         self_html: `${BASE}/uploads/packages/${ID}`,
@@ -84,7 +84,7 @@ describe('links of entities', () => {
     {
       name: 'a published package links to the resources it was published with',
       kind: 'package',
-      face: 'published',
+      form: 'published',
       links: {
         self: `${API}/packages/${ID}`,
         self_html: `${BASE}/packages/${ID}`,
@@ -101,8 +101,8 @@ describe('links of entities', () => {
         requests: `${API}/packages/${ID}/requests`,
       },
     },
-  ])('$name', ({ kind, face, links }) => {
-    const given = entityLinks({ kind, face, id: ID, parentId: PARENT, doi: '' }, BASE);
+  ])('$name', ({ kind, form, links }) => {
+    const given = entityLinks({ kind, form, id: ID, parentId: PARENT, doi: '' }, BASE);
     expect(Object.entries(given)).toEqual(Object.entries(links));
   });
 
@@ -123,7 +123,7 @@ describe('links of entities', () => {
 
   test('a reserved DOI is linked by its resolver, after the page', () => {
     const links = entityLinks(
-      { kind: 'record', face: 'draft', id: ID, parentId: PARENT, doi: `10.5072/${ID}` },
+      { kind: 'record', form: 'draft', id: ID, parentId: PARENT, doi: `10.5072/${ID}` },
       BASE,
     );
     expect(Object.entries(links).slice(1, 4)).toEqual([
@@ -135,7 +135,7 @@ describe('links of entities', () => {
 
   test('a registered DOI is linked here too, odd characters escaped', () => {
     const links = entityLinks(
-      { kind: 'package', face: 'published', id: ID, parentId: PARENT, doi: '10.1000/a<b>#c?d/e' },
+      { kind: 'package', form: 'published', id: ID, parentId: PARENT, doi: '10.1000/a<b>#c?d/e' },
       BASE,
     );
     expect([links['self_doi'], links['doi']]).toEqual([
@@ -148,7 +148,7 @@ describe('links of entities', () => {
 describe('links of files', () => {
   test('a file of a draft can be committed, and its name is escaped', () => {
     const self = `${API}/records/${ID}/draft/files/a%C3%A7%C3%A3o%20%231%3F.txt`;
-    expect(fileLinks({ kind: 'record', face: 'draft', id: ID }, 'ação #1?.txt', BASE)).toEqual({
+    expect(fileLinks({ kind: 'record', form: 'draft', id: ID }, 'ação #1?.txt', BASE)).toEqual({
       self,
       content: `${self}/content`,
       commit: `${self}/commit`,
@@ -159,7 +159,7 @@ describe('links of files', () => {
   test('a published image has its image services', () => {
     const self = `${API}/packages/${ID}/files/map%2B1.PNG`;
     const image = `${API}/iiif/package:${ID}:map%2B1.PNG`;
-    expect(fileLinks({ kind: 'package', face: 'published', id: ID }, 'map+1.PNG', BASE)).toEqual({
+    expect(fileLinks({ kind: 'package', form: 'published', id: ID }, 'map+1.PNG', BASE)).toEqual({
       self,
       content: `${self}/content`,
       iiif_canvas: `${API}/iiif/package:${ID}/canvas/map%2B1.PNG`,

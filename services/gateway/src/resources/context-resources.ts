@@ -83,19 +83,16 @@ export function contextRoutes(clients: Clients, limits: PageLimits): Route[] {
   ];
 }
 
-/** POST /api/packages/{id}/context/actions/associate: all the resources or none. */
 async function associate(clients: Clients, call: Call): Promise<Reply> {
   await clients.packages.associate({ packageId: param(call, 'id'), body: call.rawBody }, call.principal);
   return noContent();
 }
 
-/** POST /api/packages/{id}/context/actions/dissociate: all the resources or none. */
 async function dissociate(clients: Clients, call: Call): Promise<Reply> {
   await clients.packages.dissociate({ packageId: param(call, 'id'), body: call.rawBody }, call.principal);
   return noContent();
 }
 
-/** GET /api/packages/context/{parentId}/resources: the resources of a package's context that the caller may read. */
 async function listContextResources(clients: Clients, limits: PageLimits, call: Call): Promise<Reply> {
   const query = readSearchQuery(call.query, limits);
   const managed = await clients.packages.listContextResources(
@@ -116,11 +113,7 @@ async function listContextResources(clients: Clients, limits: PageLimits, call: 
   );
 }
 
-/** PUT /api/packages/{id}/context: the settings of the context. */
 async function updateContext(clients: Clients, call: Call): Promise<Reply> {
-  await clients.packages.updateContext(
-    { packageId: param(call, 'id'), body: call.rawBody },
-    call.principal,
-  );
+  await clients.packages.updateContext({ packageId: param(call, 'id'), body: call.rawBody }, call.principal);
   return noContent();
 }

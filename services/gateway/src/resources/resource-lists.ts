@@ -99,23 +99,17 @@ export function resourceRoutes(clients: Clients, limits: PageLimits): Route[] {
   ];
 }
 
-/**
- * POST /api/packages/{id}/draft/resources: 200; `errors` lists the resources that were not added, with the
- * reason.
- */
 async function addResources(clients: Clients, call: Call): Promise<Reply> {
   const request = { packageId: param(call, 'id'), body: call.rawBody };
   const { errors } = await clients.packages.addResources(request, call.principal);
   return json(200, { errors: errors.map(({ record, message }) => ({ record, message })) });
 }
 
-/** POST /api/packages/{id}/draft/actions/resources-import: the draft gets the resources of the previous version. */
 async function importResources(clients: Clients, call: Call): Promise<Reply> {
   await clients.packages.importResources({ packageId: param(call, 'id') }, call.principal);
   return noContent();
 }
 
-/** GET /api/packages/{id}/draft/resources: the resources of a package version that the caller may read. */
 async function listDraftResources(clients: Clients, limits: PageLimits, call: Call): Promise<Reply> {
   const query = readSearchQuery(call.query, limits);
   const held = await clients.packages.listResources(
@@ -135,7 +129,6 @@ async function listDraftResources(clients: Clients, limits: PageLimits, call: Ca
   );
 }
 
-/** GET /api/packages/{id}/resources: the published resources of a package version that the caller may read. */
 async function listPackageResources(clients: Clients, limits: PageLimits, call: Call): Promise<Reply> {
   const query = readSearchQuery(call.query, limits);
   const held = await clients.packages.listResources({ packageId: param(call, 'id') }, call.principal, {
@@ -156,10 +149,6 @@ async function listPackageResources(clients: Clients, limits: PageLimits, call: 
   );
 }
 
-/**
- * DELETE /api/packages/{id}/draft/resources: 200; `errors` lists the resources that were not removed, with
- * the reason.
- */
 async function removeResources(clients: Clients, call: Call): Promise<Reply> {
   const request = { packageId: param(call, 'id'), body: call.rawBody };
   const { errors } = await clients.packages.removeResources(request, call.principal);

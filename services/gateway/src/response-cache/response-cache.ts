@@ -86,14 +86,14 @@ function publicReads<Key, Value extends object>(
   nameOf: (key: Key) => string,
   bytesOf: (value: Value) => number,
 ): PublicReads<Key, Value> & { forget(isOutdated: (parentId: string) => boolean): void } {
-  const kept = new LRUCache<string, Kept<Value>>({
+  const cached = new LRUCache<string, Kept<Value>>({
     maxSize: MOST_BYTES,
     sizeCalculation: ({ value }) => bytesOf(value),
   });
   let changes = 0;
   return {
     find(key) {
-      const found = kept.get(nameOf(key));
+      const found = cached.get(nameOf(key));
       return found !== undefined && now() < found.until ? found.value : undefined;
     },
     beginRead() {
@@ -101,12 +101,12 @@ function publicReads<Key, Value extends object>(
       const until = now() + KEPT_MS;
       const changesBefore = changes;
       return (key, parentId, value) => {
-        if (changes === changesBefore) kept.set(nameOf(key), { parentId, value, until });
+        if (changes === changesBefore) cached.set(nameOf(key), { parentId, value, until });
       };
     },
     forget(isOutdated) {
       changes += 1;
-      for (const [name, { parentId }] of kept.entries()) if (isOutdated(parentId)) kept.delete(name);
+      for (const [name, { parentId }] of cached.entries()) if (isOutdated(parentId)) cached.delete(name);
     },
   };
 }

@@ -1,5 +1,5 @@
-import { assertValid } from '../http/invalid.ts';
 import { type Issue, ServiceError } from '@kr/service-error';
+import { assertValid } from '../http/invalid.ts';
 import type { Links } from '../rendering/links.ts';
 
 export interface PageLimits {
@@ -27,9 +27,9 @@ const LARGEST_NUMBER = 2 ** 31 - 1;
  * @throws ServiceError `invalid`: as `readSearchPage`, or a page beyond the window
  */
 export function readPage(query: URLSearchParams, limits: PageLimits): Page {
-  const asked = readSearchPage(query, limits);
-  if (asked.page * asked.size > WINDOW) throw tooFar();
-  return asked;
+  const page = readSearchPage(query, limits);
+  if (page.page * page.size > WINDOW) throw tooFar();
+  return page;
 }
 
 /**

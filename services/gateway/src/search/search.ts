@@ -1,7 +1,7 @@
 import { ServiceError } from '@kr/service-error';
 import type { Clients } from '../clients.ts';
 import { CSV_TYPE, GEOJSON_TYPE } from '../http/accept.ts';
-import { type Call, type Reply, type TextReply } from '../http/endpoint.ts';
+import type { Call, Reply, TextReply } from '../http/endpoint.ts';
 import type { OpenapiFragment, Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES, KINDS, type Kind } from '../kind.ts';
 import type { Links } from '../rendering/links.ts';
@@ -102,7 +102,6 @@ export function searchRoutes(clients: Clients, limits: PageLimits): Route[] {
   ];
 }
 
-/** GET /api/user/records, /api/user/packages, /api/user/search: the caller's drafts and published entities. */
 async function searchOwn(clients: Clients, kinds: Kind[], limits: PageLimits, call: Call): Promise<Reply> {
   const query = readSearchQuery(call.query, limits);
   // Documents opened by a link are listed with the user's; a link alone has no user.
@@ -110,8 +109,12 @@ async function searchOwn(clients: Clients, kinds: Kind[], limits: PageLimits, ca
   return findEntities(clients, { listing: 'LISTING_USER', kinds }, query, call);
 }
 
-/** GET /api/records, /api/packages, /api/search: published entities that the caller may read. */
-async function searchPublished(clients: Clients, kinds: Kind[], limits: PageLimits, call: Call): Promise<Reply> {
+async function searchPublished(
+  clients: Clients,
+  kinds: Kind[],
+  limits: PageLimits,
+  call: Call,
+): Promise<Reply> {
   const query = readSearchQuery(call.query, limits);
   const reply = await findEntities(clients, { listing: 'LISTING_PUBLISHED', kinds }, query, call);
   const { hits, links } = reply.body;

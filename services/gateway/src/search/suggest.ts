@@ -92,7 +92,6 @@ function keyOf({ kind, id, revision }: SuggestionSource__Output): string {
   return `${kind} ${id} ${revision}`;
 }
 
-/** GET /api/search/suggest: titles, creators or subjects of published entities that the caller may read. */
 async function suggest(clients: Clients, limits: PageLimits, call: Call): Promise<Reply> {
   const { query, principal, signal, caller } = call;
   assertText(query);

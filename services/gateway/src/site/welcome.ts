@@ -1,4 +1,4 @@
-import type { Endpoint } from '../http/endpoint.ts';
+import type { Call, Reply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
 import { openapiJson, openapiYaml } from './openapi.ts';
 
@@ -12,14 +12,14 @@ export function siteRoutes(all: () => readonly Route[]): Route[] {
       path: '/',
       operationId: 'welcome',
       openapi: { tag, summary: 'A page for people.', responses: { 200: 'Html' } },
-      handler: welcome(),
+      handler: welcome,
     },
     {
       ...site,
       path: '/api/ping',
       operationId: 'ping',
       openapi: { tag, summary: 'Whether the gateway answers.', responses: { 200: 'Text' } },
-      handler: ping(),
+      handler: async () => ({ as: 'text', status: 200, type: 'text/plain', text: 'OK' }),
     },
     {
       ...site,
@@ -43,19 +43,9 @@ export function siteRoutes(all: () => readonly Route[]): Route[] {
   ];
 }
 
-/** GET /api/ping */
-function ping(): Endpoint {
-  return async () => ({ as: 'text', status: 200, type: 'text/plain', text: 'OK' });
-}
-
-/** GET /: a page for people who open the address of the repository in a browser. */
-function welcome(): Endpoint {
-  return async ({ baseUrl }) => ({
-    as: 'text',
-    status: 200,
-    type: 'text/html; charset=utf-8',
-    text: page(baseUrl),
-  });
+/** A page for people who open the address of the repository in a browser. */
+async function welcome({ baseUrl }: Call): Promise<Reply> {
+  return { as: 'text', status: 200, type: 'text/html; charset=utf-8', text: page(baseUrl) };
 }
 
 function page(baseUrl: string): string {

@@ -1,4 +1,3 @@
-import { invalid } from '../http/invalid.ts';
 import { createHash } from 'node:crypto';
 import {
   isAddition,
@@ -10,8 +9,9 @@ import {
   vocabularyTypes,
 } from '@kr/metadata';
 import { ServiceError } from '@kr/service-error';
-import { type Call, type Endpoint, json, param, type Reply } from '../http/endpoint.ts';
+import { type Call, json, param, type Reply } from '../http/endpoint.ts';
 import { folded, wordsOf } from '../http/hints.ts';
+import { invalid } from '../http/invalid.ts';
 import type { Route } from '../http/route.ts';
 import { type PageLimits, pageLinks, readPage } from '../search/page-links.ts';
 
@@ -26,7 +26,7 @@ export function vocabularyRoutes(limits: PageLimits): Route[] {
       lane: 'local',
       operationId: 'listVocabularies',
       openapi: { tag, summary: 'The types of vocabularies.', responses: { 200: 'Vocabularies' } },
-      handler: listVocabularies(),
+      handler: listVocabularies,
     },
     {
       method: 'GET',
@@ -59,7 +59,7 @@ export function vocabularyRoutes(limits: PageLimits): Route[] {
         responses: { 200: 'Term' },
         errors: [404],
       },
-      handler: (call) => readTerm(call),
+      handler: readTerm,
     },
   ];
 }
@@ -92,23 +92,17 @@ function termJson(term: Term, type: VocabularyType, baseUrl: string): Record<str
   };
 }
 
-/** GET /api/vocabularies: the types that there are, each with its address. */
-export function listVocabularies(): Endpoint {
+export async function listVocabularies({ baseUrl }: Call): Promise<Reply> {
   const types = vocabularyTypes();
-  return async ({ baseUrl }) =>
-    json(200, {
-      hits: {
-        hits: types.map((id) => ({ id, links: { self: `${baseUrl}/api/vocabularies/${id}` } })),
-        total: types.length,
-      },
-      links: { self: `${baseUrl}/api/vocabularies` },
-    });
+  return json(200, {
+    hits: {
+      hits: types.map((id) => ({ id, links: { self: `${baseUrl}/api/vocabularies/${id}` } })),
+      total: types.length,
+    },
+    links: { self: `${baseUrl}/api/vocabularies` },
+  });
 }
 
-/**
- * GET /api/vocabularies/{type}: all entries in vocabulary order, or the matches of `q` or `suggest`, best
- * match first.
- */
 export async function listTerms(limits: PageLimits, call: Call): Promise<Reply> {
   const type = vocabularyOf(call);
   checkSort(call.query.get('sort'));
@@ -177,7 +171,6 @@ function checkSort(sort: string | null): void {
 
 const digest = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 16);
 
-/** GET /api/vocabularies/{type}/{id} */
 export async function readTerm(call: Call): Promise<Reply> {
   const type = vocabularyOf(call);
   const term = lookup(type, param(call, 'id'));

@@ -30,7 +30,7 @@ function callOf(params: Record<string, string>, query = ''): Call {
 }
 
 async function list(type: string, query = '') {
-  const reply = await listTerms({ pageMaxSize: 1000 })(callOf({ type }, query));
+  const reply = await listTerms({ pageMaxSize: 1000 }, callOf({ type }, query));
   if (reply.as !== 'json') throw new Error('a listing is JSON');
   const { hits, links } = reply.body as {
     hits: { hits: { id: string }[]; total: number };
@@ -46,7 +46,7 @@ async function failure(call: Promise<unknown>): Promise<[string, string]> {
 
 describe('vocabularies', () => {
   test('show an entry with its address', async () => {
-    const reply = await readTerm()(callOf({ type: 'resourcetypes', id: 'dataset' }));
+    const reply = await readTerm(callOf({ type: 'resourcetypes', id: 'dataset' }));
     expect(reply).toMatchObject({
       status: 200,
       body: {
@@ -63,10 +63,10 @@ describe('vocabularies', () => {
 
   test('have no entry of an unknown id, and there is none of an unknown name', async () => {
     const asked = [
-      readTerm()(callOf({ type: 'resourcetypes', id: 'nothing' })),
-      readTerm()(callOf({ type: 'nothing', id: 'dataset' })),
-      readTerm()(callOf({ type: 'toString', id: 'length' })),
-      listTerms({ pageMaxSize: 10 })(callOf({ type: 'nothing' })),
+      readTerm(callOf({ type: 'resourcetypes', id: 'nothing' })),
+      readTerm(callOf({ type: 'nothing', id: 'dataset' })),
+      readTerm(callOf({ type: 'toString', id: 'length' })),
+      listTerms({ pageMaxSize: 10 }, callOf({ type: 'nothing' })),
     ];
     expect(await Promise.all(asked.map(failure))).toEqual([
       ['not_found', 'The persistent identifier does not exist.'],
@@ -87,12 +87,12 @@ describe('vocabularies', () => {
   });
 
   test('refuse an order that there is none of', async () => {
-    const call = listTerms({ pageMaxSize: 10 })(callOf({ type: 'languages' }, 'sort=x'));
+    const call = listTerms({ pageMaxSize: 10 }, callOf({ type: 'languages' }, 'sort=x'));
     expect(await failure(call)).toEqual(['invalid', 'A validation error occurred.']);
   });
 
   test('are listed by type', async () => {
-    const reply = await listVocabularies()(callOf({}));
+    const reply = await listVocabularies(callOf({}));
     expect(reply).toMatchObject({
       status: 200,
       body: {
