@@ -13,7 +13,6 @@ import {
   readEnvironment,
   rpcDeadlineMs,
   SERVICE_FIELDS,
-  type ServiceConfig,
   secret,
   serviceConfig,
   text,
@@ -28,122 +27,12 @@ import proxyAddr from 'proxy-addr';
 /** A publish may take this many times the RPC deadline, because a package may publish many resources with it. */
 export const PUBLISH_TIMEOUT_FACTOR = 12;
 
-export interface ServiceAddress {
-  /** `host:port`. */
-  address: string;
-  /** The secret with which principals for this service are signed. */
-  key: string;
-}
-
-export interface HttpLimits {
-  /** The largest JSON body, in bytes. */
-  bodyMaxBytes: number;
-  /** How long a JSON body may take to arrive, in milliseconds. Bodies of files have no such limit. */
-  bodyTimeoutMs: number;
-  /** The largest request line and headers together, in bytes. */
-  headerMaxBytes: number;
-  /** The most header lines. */
-  headerMaxCount: number;
-  /** The longest request target, in bytes. */
-  urlMaxBytes: number;
-  /** How long headers may take to arrive, in milliseconds. */
-  headersTimeoutMs: number;
-  /**
-   * Milliseconds that the files service may make no progress with a transfer; less than `idleTimeoutMs`, so that clients get
-   * an error.
-   */
-  filesIdleMs: number;
-  /**
-   * Milliseconds a connection may be silent in the middle of a request; more than the timeout of a publish, which is
-   * `PUBLISH_TIMEOUT_FACTOR` times the RPC deadline.
-   */
-  idleTimeoutMs: number;
-  /** The average rate, in bytes per second, at which a client must read a file. */
-  minDownloadBytesPerSecond: number;
-  /** The most connections at once. */
-  maxConnections: number;
-  /** The largest page of a listing. */
-  pageMaxSize: number;
-  /** The longest wait of a change with `wait_for_index`, in milliseconds. */
-  waitForIndexMs: number;
-}
-
-export interface TokenLimits {
-  /** The most tokens of one user that were not revoked. */
-  tokensPerUser: number;
-  /** The default lifetime of a token, in days. */
-  tokenLifetimeDays: number;
-}
-
-/** The identity provider whose access tokens are believed (OpenID Connect). */
-export interface OidcConfig {
-  /** Exactly as tokens name it. */
-  issuer: string;
-  /** The audience of tokens for this service. */
-  audience: string;
-  /** Signature algorithms; none with a shared secret is possible. */
-  algorithms: readonly string[];
-  /** The claim that new users are called by. */
-  nameClaim: string;
-  rolesClaim: string;
-  /** Users with this role are administrators; undefined: only users that an operator appointed. */
-  adminRole: string | undefined;
-}
-
-/** The rate limits of callers. */
-export interface RateLimitConfig {
-  /** Requests per minute per anonymous IP address (IPv6: /64); 0 = unlimited. */
-  anonymousPerMinute: number;
-  /** Requests per minute per user; 0 = unlimited. */
-  userPerMinute: number;
-  /** Requests per minute with invalid credentials, per address (IPv6: per network); 0: unlimited. */
-  failedCredentialsPerMinute: number;
-  /** The minutes of unused requests that a caller may accumulate and then send at once. */
-  burstMinutes: number;
-  /** As how many requests these count. */
-  costs: { search: number; publish: number; auditLog: number };
-}
-
-/** How much may be under way at once; more is refused before anything is done for it. */
-export interface OverloadConfig {
-  /** Requests that services work on. */
-  maxRequestsInFlight: number;
-  /** Files, and chunks of them, that are sent or received. */
-  maxTransfersInFlight: number;
-}
-
-/** Its RPCs are the IdentityService, for operators only. */
-export interface GatewayConfig extends ServiceConfig {
-  httpHost: string;
-  /** 0 takes a free port. */
-  httpPort: number;
-  /** The base of links; undefined: the host of each request. */
-  publicBaseUrl: URL | undefined;
-  /** Addresses, ranges or the names of proxy-addr (`loopback`) whose forwarding headers are believed. */
-  trustedProxies: readonly string[];
-  /** Origins whose pages may read answers, `*` for all; see `cross-origin.ts`. */
-  corsAllowedOrigins: readonly string[];
-  /** The bus of change events; undefined: changes made by other gateways show a second later. */
-  natsUrl: URL | undefined;
-  /** Encrypts the answers that are kept for repeated requests. */
-  sealingKey: string;
-  /** Milliseconds that a call of another service may take. */
-  rpcDeadlineMs: number;
-  services: Record<'records' | 'packages' | 'files' | 'accessLinks' | 'search', ServiceAddress>;
-  /** Undefined: personal access tokens only. */
-  oidc: OidcConfig | undefined;
-  /** Folder with the operator's additions to vocabularies; empty: none. */
-  vocabularyDir: string;
-  /** Base URL of the content port of the files service. */
-  filesContentUrl: URL;
-  /** Where the web service serves pages, and the key it proves itself with; undefined: there are no pages. */
-  web: { url: URL; key: string } | undefined;
-  /** Trusted proxies send files themselves, by `X-Accel-Redirect`. */
-  xAccel: boolean;
-  limits: HttpLimits & TokenLimits;
-  rateLimit: RateLimitConfig;
-  overload: OverloadConfig;
-}
+/** The configuration of the gateway. Times are in milliseconds. */
+export type GatewayConfig = ReturnType<typeof readConfig>;
+export type HttpLimits = GatewayConfig['limits'];
+export type OidcConfig = NonNullable<GatewayConfig['oidc']>;
+export type RateLimitConfig = GatewayConfig['rateLimit'];
+export type OverloadConfig = GatewayConfig['overload'];
 
 const HTTP = variables(
   {
@@ -274,7 +163,7 @@ export const VARIABLES = group({
 });
 
 /** @throws ConfigError naming every problem found */
-export function readConfig(env: Environment): GatewayConfig {
+export function readConfig(env: Environment) {
   const { http, service, web, limits, oidc } = readEnvironment(env, VARIABLES);
   return {
     ...serviceConfig(service),
@@ -306,13 +195,17 @@ export function readConfig(env: Environment): GatewayConfig {
       adminRole: oidc.OIDC_ADMIN_ROLE,
     },
     limits: {
+      // Of JSON bodies. Files have no limits here.
       bodyMaxBytes: 1_048_576,
       bodyTimeoutMs: 30_000,
+      // The request line included.
       headerMaxBytes: 16_384,
       headerMaxCount: 100,
       urlMaxBytes: 8_192,
       headersTimeoutMs: 10_000,
+      // Less than the idle timeout, so that clients get an error.
       filesIdleMs: 110_000,
+      // Of a connection in the middle of a request; more than the timeout of a publish.
       idleTimeoutMs: constant(env, 'idleTimeoutMs', 120_000),
       minDownloadBytesPerSecond: MIN_DOWNLOAD_BYTES_PER_SECOND,
       maxConnections: 10_000,
