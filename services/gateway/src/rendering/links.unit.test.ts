@@ -109,7 +109,7 @@ describe('links of entities', () => {
   test('links that the reader cannot use are left out', () => {
     const names = (options: Parameters<typeof entityLinks>[2]) =>
       Object.keys(
-        entityLinks({ kind: 'record', face: 'published', id: ID, parentId: PARENT, doi: '' }, BASE, options),
+        entityLinks({ kind: 'record', form: 'published', id: ID, parentId: PARENT, doi: '' }, BASE, options),
       );
     expect(names({ isAnonymous: true, mayReadFiles: false })).toEqual([
       'self',
