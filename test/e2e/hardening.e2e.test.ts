@@ -138,6 +138,9 @@ describe('headers', () => {
   const DOWNLOAD = [...BODY, 'accept-ranges', 'content-disposition', 'etag'];
   const TUS = ['tus-checksum-algorithm', 'tus-extension', 'tus-max-size', 'tus-version'];
 
+  /** Published files and exports link to their entity (FAIR Signposting). */
+  const SIGNPOSTED = /\/\{id\}\/(?:export\/\{format\}|files\/\{key\}\/content|files-archive)$/;
+
   /** The first match has the headers beside the common ones. */
   const CLASSES: { of: (exchange: Exchange) => boolean; safety?: object; names: string[] }[] = [
     { of: ({ status }) => status === 401, names: [...BODY, 'www-authenticate'] },
@@ -175,6 +178,7 @@ describe('headers', () => {
       ...(isFree(exchange) ? [] : RATE),
       ...(path.includes('/tus') ? ['tus-resumable'] : []),
       ...(status === 201 ? ['location'] : []),
+      ...(status < 400 && SIGNPOSTED.test(path) ? ['link'] : []),
       'x-request-id',
     ];
     return {
