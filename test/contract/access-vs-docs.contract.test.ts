@@ -47,7 +47,7 @@ describe('the page on access', () => {
   });
 
   test('explains every role that it names', () => {
-    const explained = wordsIn(PAGE.slice(PAGE.indexOf('Roles add up')));
+    const explained = wordsIn(PAGE.slice(PAGE.indexOf('A caller can have several roles')));
     const named = new Set(rowsOf(PAGE).flatMap(({ openTo }) => openTo));
     expect([...named].filter((role) => !explained.includes(role))).toEqual([]);
   });

@@ -68,8 +68,8 @@ export function openPublishing(
       coordinator,
       authorise: { package: authorisePackage(context), record: authoriseRecord(context) },
       begin: {
-        package: around('publish.begin', (id, options, seen) => beginPackage(begin, id, options, seen)),
-        record: around('publish.begin', (id, options) => beginRecord(begin, id, options)),
+        package: withBeginFailpoint((id, options, seen) => beginPackage(begin, id, options, seen)),
+        record: withBeginFailpoint((id, options) => beginRecord(begin, id, options)),
       },
       findOwnCommitted: (id, requestedBy) => findOwnCommitted(database, id, requestedBy),
       started: observed.publicationStarted,
@@ -121,4 +121,11 @@ function authoriseRecord({ recordsLifecycle, records }: PackagesContext): Publis
 
 function isOneOf(error: unknown, kinds: readonly ErrorKind[]): error is ServiceError {
   return error instanceof ServiceError && kinds.includes(error.kind);
+}
+
+/** Packages and records share the failpoint. */
+function withBeginFailpoint<Input extends unknown[], Output>(
+  begin: (...input: Input) => Promise<Output>,
+): (...input: Input) => Promise<Output> {
+  return around('publish.begin', begin);
 }
