@@ -1,4 +1,3 @@
-export { openConnections } from './open-connections.ts';
 export { type Database, openDatabase } from './open-database.ts';
 export { openPool } from './open-pool.ts';
 export { quickDatabase } from './quick-database.ts';
