@@ -11,13 +11,6 @@ export {
   unknownId,
 } from './context/context.ts';
 export type { OwnerLimits } from './context/owner-limits.ts';
-export {
-  LINK_SUBJECTS,
-  type LinkEvent,
-  type ListParentLinks,
-  mirrorAccessLinks,
-  restoreLinks,
-} from './events/access-links.ts';
 export { bumpRevisions, publishChanges } from './events/revisions.ts';
 export {
   LIFECYCLE_CALLERS,
@@ -40,7 +33,7 @@ export type {
   StoredPid,
 } from './model/entity.ts';
 export { newDraft, type Removal, relationsOf, removedError } from './model/entity.ts';
-export { type FileCounts, NO_FILES } from './model/files.ts';
+export { type FileCounts, fileCounts, NO_FILES } from './model/files.ts';
 export { isEntityId, newEntityId } from './model/ids.ts';
 export type {
   DiscardedDraft,
@@ -50,8 +43,8 @@ export type {
   SavedDraft,
 } from './model/kind.ts';
 export type { Candidate } from './model/publication.ts';
+export { type OpenLifecycle, openLifecycle, peer, startLifecycleConsumers } from './open-lifecycle.ts';
 export { changeDraft, draftForChange } from './operations/change-draft.ts';
-export { FILE_DELETED_SUBJECTS, forgetDeletedFiles, forgetLostFiles } from './operations/deleted-files.ts';
 export { type PublicVersion, readPublic } from './operations/read-public.ts';
 export { purgeRemoved, startPurging } from './operations/removal.ts';
 export { decidePublication } from './publication/decide.ts';

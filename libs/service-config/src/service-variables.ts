@@ -150,7 +150,7 @@ export const DATACITE = titled(
 );
 
 /** Limits on the entities of one owner. */
-export const OWNER_FIELDS = {
+const OWNER_FIELDS = {
   MAX_DRAFTS_PER_USER: integer({
     doc: 'Maximum number of drafts of one user: new entities, new versions and edits',
     fallback: 10_000,
@@ -166,4 +166,82 @@ export const OWNER_FIELDS = {
 };
 
 /** Maximum size of the metadata of all entities of one user in one service, as JSON. */
-export const MAX_METADATA_BYTES_PER_USER = 10_000_000_000;
+const MAX_METADATA_BYTES_PER_USER = 10_000_000_000;
+
+/** Variables of a service that owns records or packages, besides its peer of the other kind. */
+export const ENTITY_FIELDS = {
+  ...peerFields('FILES'),
+  ...peerFields('ACCESS_LINKS'),
+  FILES_TICKET_KEY: ticketKey('FILES'),
+  ACCESS_LINKS_TICKET_KEY: ticketKey('ACCESS_LINKS'),
+  ...PREFIX_FIELDS,
+  ...OWNER_FIELDS,
+  VOCABULARY_DIR,
+};
+
+/** Configuration of a service that owns records or packages. */
+export interface EntityServiceConfig extends ServiceConfig {
+  natsUrl: URL;
+  filesAddress: string;
+  filesKey: string;
+  accessLinksAddress: string;
+  accessLinksKey: string;
+  /** Milliseconds that a call of another service may take. */
+  rpcDeadlineMs: number;
+  ticketKeys: { files: string; 'access-links': string };
+  /** Prefix of assigned DOIs. */
+  doiPrefix: string;
+  /** The middle part of OAI identifiers. */
+  oaiPrefix: string;
+  /** Limits on the entities of one owner: drafts, and bytes of JSON. */
+  ownerLimits: { maxDrafts: number; maxMetadataBytes: number };
+  /** Milliseconds until the files of a removed entity are deleted. */
+  removalRetentionMs: number;
+  /** Folder with the operator's additions to vocabularies; empty: none. */
+  vocabularyDir: string;
+  /** Undefined: no DOI is registered. Times in milliseconds. */
+  registration:
+    | { url: URL; repository: string; password: string; baseUrl: URL; intervalMs: number; retryMs: number }
+    | undefined;
+}
+
+type ValuesOf<Fields> = {
+  [Name in keyof Fields]: Fields[Name] extends z.ZodType<infer Value> ? Value : never;
+};
+
+export function entityServiceConfig(
+  env: Environment,
+  {
+    service: values,
+    datacite,
+  }: {
+    service: ValuesOf<typeof SERVICE_FIELDS & typeof ENTITY_FIELDS & { NATS_URL: typeof NATS_URL }>;
+    datacite:
+      | { DATACITE_URL: URL; DATACITE_REPOSITORY: string; DATACITE_PASSWORD: string; PUBLIC_BASE_URL: URL }
+      | undefined;
+  },
+): EntityServiceConfig {
+  return {
+    ...serviceConfig(values),
+    natsUrl: values.NATS_URL,
+    filesAddress: values.FILES_ADDRESS,
+    filesKey: values.FILES_KEY,
+    accessLinksAddress: values.ACCESS_LINKS_ADDRESS,
+    accessLinksKey: values.ACCESS_LINKS_KEY,
+    rpcDeadlineMs: rpcDeadlineMs(env),
+    ticketKeys: { files: values.FILES_TICKET_KEY, 'access-links': values.ACCESS_LINKS_TICKET_KEY },
+    doiPrefix: values.DOI_PREFIX,
+    oaiPrefix: values.OAI_PREFIX,
+    ownerLimits: { maxDrafts: values.MAX_DRAFTS_PER_USER, maxMetadataBytes: MAX_METADATA_BYTES_PER_USER },
+    removalRetentionMs: values.REMOVAL_RETENTION_DAYS * 86_400_000,
+    vocabularyDir: values.VOCABULARY_DIR,
+    registration: datacite && {
+      url: datacite.DATACITE_URL,
+      repository: datacite.DATACITE_REPOSITORY,
+      password: datacite.DATACITE_PASSWORD,
+      baseUrl: datacite.PUBLIC_BASE_URL,
+      intervalMs: constant(env, 'doiScanMs', 2_000),
+      retryMs: constant(env, 'doiRetryMs', 5_000),
+    },
+  };
+}

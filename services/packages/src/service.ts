@@ -2,17 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Definitions, definitions } from '@kr/contracts';
 import { openDoiRegistration } from '@kr/doi-registration';
 import {
-  FILE_DELETED_SUBJECTS,
-  forgetDeletedFiles,
-  forgetLostFiles,
   LIFECYCLE_CALLERS,
-  LINK_SUBJECTS,
   type LifecycleHandlers,
   lifecycleHandlers,
-  mirrorAccessLinks,
   publishChanges,
   readPublic,
-  restoreLinks,
+  startLifecycleConsumers,
   startPurging,
   transact,
 } from '@kr/draft-lifecycle';
@@ -162,19 +157,6 @@ function startConsumers(context: PackagesContext): Consumer[] {
       handleBatch: onRecordDraftDeleted(context),
       recover: () => dropLostRecords(context),
     }),
-    startConsumer<(typeof LINK_SUBJECTS)[number]>({
-      ...each,
-      durable: 'packages-follow-links',
-      subjects: LINK_SUBJECTS,
-      handleBatch: mirrorAccessLinks(context),
-      recover: () => restoreLinks(context, context.listParentLinks),
-    }),
-    startConsumer({
-      ...each,
-      durable: 'packages-forget-deleted-files',
-      subjects: FILE_DELETED_SUBJECTS,
-      handleBatch: forgetDeletedFiles(context),
-      recover: () => forgetLostFiles(context),
-    }),
+    ...startLifecycleConsumers(context),
   ];
 }

@@ -1,69 +1,31 @@
-import type { DoiRegistration } from '@kr/doi-registration';
-import type { OwnerLimits } from '@kr/draft-lifecycle';
 import {
   checkPrefixes,
   constant,
   DATACITE,
+  ENTITY_FIELDS,
+  type EntityServiceConfig,
   type Environment,
+  entityServiceConfig,
   group,
-  MAX_METADATA_BYTES_PER_USER,
   NATS_URL,
-  OWNER_FIELDS,
-  PREFIX_FIELDS,
   peerFields,
   readEnvironment,
-  rpcDeadlineMs,
   SERVICE_FIELDS,
-  type ServiceConfig,
-  serviceConfig,
-  ticketKey,
-  VOCABULARY_DIR,
   variables,
 } from '@kr/service-config';
 
-export interface RecordsConfig extends ServiceConfig {
-  natsUrl: URL;
+export interface RecordsConfig extends EntityServiceConfig {
   packagesAddress: string;
   packagesKey: string;
-  filesAddress: string;
-  filesKey: string;
-  accessLinksAddress: string;
-  accessLinksKey: string;
-  /** Milliseconds that a call of another service may take. */
-  rpcDeadlineMs: number;
-  ticketKeys: { files: string; 'access-links': string };
-  /** Prefix of assigned DOIs. */
-  doiPrefix: string;
-  /** The middle part of OAI identifiers. */
-  oaiPrefix: string;
-  /** Limits on the entities of one owner. */
-  ownerLimits: OwnerLimits;
-  /** Milliseconds until the files of a removed entity are deleted. */
-  removalRetentionMs: number;
-  /** Folder with the operator's additions to vocabularies; empty: none. */
-  vocabularyDir: string;
-  /** Undefined: no DOI is registered. */
-  registration: DoiRegistration | undefined;
   /** Milliseconds between two scans for publications without a decision. */
-  janitorEveryMs: number;
+  scanEveryMs: number;
   /** Bytes of JSON that one step of a publication prepares. */
   publishPartBytes: number;
 }
 
 export const VARIABLES = group({
   service: variables(
-    {
-      ...SERVICE_FIELDS,
-      NATS_URL,
-      ...peerFields('PACKAGES'),
-      ...peerFields('FILES'),
-      ...peerFields('ACCESS_LINKS'),
-      FILES_TICKET_KEY: ticketKey('FILES'),
-      ACCESS_LINKS_TICKET_KEY: ticketKey('ACCESS_LINKS'),
-      ...PREFIX_FIELDS,
-      ...OWNER_FIELDS,
-      VOCABULARY_DIR,
-    },
+    { ...SERVICE_FIELDS, NATS_URL, ...peerFields('PACKAGES'), ...ENTITY_FIELDS },
     checkPrefixes,
   ),
   datacite: DATACITE,
@@ -71,32 +33,12 @@ export const VARIABLES = group({
 
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): RecordsConfig {
-  const { service: values, datacite } = readEnvironment(env, VARIABLES);
+  const values = readEnvironment(env, VARIABLES);
   return {
-    ...serviceConfig(values),
-    natsUrl: values.NATS_URL,
-    packagesAddress: values.PACKAGES_ADDRESS,
-    packagesKey: values.PACKAGES_KEY,
-    filesAddress: values.FILES_ADDRESS,
-    filesKey: values.FILES_KEY,
-    accessLinksAddress: values.ACCESS_LINKS_ADDRESS,
-    accessLinksKey: values.ACCESS_LINKS_KEY,
-    rpcDeadlineMs: rpcDeadlineMs(env),
-    ticketKeys: { files: values.FILES_TICKET_KEY, 'access-links': values.ACCESS_LINKS_TICKET_KEY },
-    doiPrefix: values.DOI_PREFIX,
-    oaiPrefix: values.OAI_PREFIX,
-    ownerLimits: { maxDrafts: values.MAX_DRAFTS_PER_USER, maxMetadataBytes: MAX_METADATA_BYTES_PER_USER },
-    removalRetentionMs: values.REMOVAL_RETENTION_DAYS * 86_400_000,
-    vocabularyDir: values.VOCABULARY_DIR,
-    registration: datacite && {
-      url: datacite.DATACITE_URL,
-      repository: datacite.DATACITE_REPOSITORY,
-      password: datacite.DATACITE_PASSWORD,
-      baseUrl: datacite.PUBLIC_BASE_URL,
-      intervalMs: constant(env, 'doiScanMs', 2_000),
-      retryMs: constant(env, 'doiRetryMs', 5_000),
-    },
-    janitorEveryMs: constant(env, 'publishScanMs', 2_000),
+    ...entityServiceConfig(env, values),
+    packagesAddress: values.service.PACKAGES_ADDRESS,
+    packagesKey: values.service.PACKAGES_KEY,
+    scanEveryMs: constant(env, 'publishScanMs', 2_000),
     publishPartBytes: 4_194_304,
   };
 }

@@ -2,18 +2,13 @@ import { type Definitions, definitions } from '@kr/contracts';
 import { openDoiRegistration } from '@kr/doi-registration';
 import {
   decidePublication,
-  FILE_DELETED_SUBJECTS,
-  forgetDeletedFiles,
-  forgetLostFiles,
   LIFECYCLE_CALLERS,
-  LINK_SUBJECTS,
   lifecycleHandlers,
-  mirrorAccessLinks,
   observeLocks,
   preparePublication,
   publishChanges,
   readPublic,
-  restoreLinks,
+  startLifecycleConsumers,
   startPurging,
   startStaleLockScanner,
   transact,
@@ -28,7 +23,7 @@ import type { Logger } from '@kr/telemetry';
 import type { RecordsConfig } from './config.ts';
 import { onPackageEvent, PACKAGE_SUBJECTS } from './consume/on-package-event.ts';
 import { restoreRelations } from './consume/restore-relations.ts';
-import { type OpenContext, openContext, type RecordsContext } from './context.ts';
+import { openContext, type RecordsContext } from './context.ts';
 import { associateRecords, dissociateRecords } from './package-relations/association.ts';
 import { describeRecords, readPackageTrail } from './package-relations/describe-records.ts';
 import { listManagedRecords } from './package-relations/managed-records.ts';
@@ -90,7 +85,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
       background: [
         vocabularies,
         dois,
-        startStaleLockScanner(context, { intervalMs: config.janitorEveryMs }),
+        startStaleLockScanner(context, { intervalMs: config.scanEveryMs }),
         observeLocks(context),
         startPurging(context, config.removalRetentionMs),
       ],
@@ -99,7 +94,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
   });
 }
 
-function startConsumers(context: OpenContext): Consumer[] {
+function startConsumers(context: ReturnType<typeof openContext>): Consumer[] {
   const { bus: connection, database, logger } = context;
   const shared = { connection, database, logger };
   return [
@@ -110,19 +105,6 @@ function startConsumers(context: OpenContext): Consumer[] {
       handleBatch: onPackageEvent(context),
       recover: () => restoreRelations(context),
     }),
-    startConsumer<(typeof LINK_SUBJECTS)[number]>({
-      ...shared,
-      durable: 'records-follow-links',
-      subjects: LINK_SUBJECTS,
-      handleBatch: mirrorAccessLinks(context),
-      recover: () => restoreLinks(context, context.listParentLinks),
-    }),
-    startConsumer({
-      ...shared,
-      durable: 'records-forget-deleted-files',
-      subjects: FILE_DELETED_SUBJECTS,
-      handleBatch: forgetDeletedFiles(context),
-      recover: () => forgetLostFiles(context),
-    }),
+    ...startLifecycleConsumers(context),
   ];
 }

@@ -12,6 +12,16 @@ export interface FileCounts {
   keys: readonly string[];
 }
 
+/** The counts in a message of the files service. */
+export function fileCounts({
+  entries,
+  pending,
+  totalBytes,
+  keys,
+}: Omit<FileCounts, 'totalBytes'> & { totalBytes: string }): FileCounts {
+  return { entries, pending, totalBytes: Number(totalBytes), keys };
+}
+
 export const NO_FILES: FileCounts = { entries: 0, pending: 0, totalBytes: 0, keys: [] };
 
 const DEFAULT_FILES: StoredFiles = { enabled: true, default_preview: null, order: [] };

@@ -7,7 +7,7 @@ import type { CallContext } from '@kr/rpc';
 import type { Issue } from '@kr/service-error';
 import { assertRevision, type LifecycleContext } from '../context/context.ts';
 import { assertService } from '../model/access.ts';
-import type { FileCounts } from '../model/files.ts';
+import { type FileCounts, fileCounts } from '../model/files.ts';
 import { issueMessages } from '../model/issues.ts';
 import { onPrepare, type PublicationPlan, planPublication } from '../model/publication.ts';
 import { lockDois } from '../store/dois.ts';
@@ -140,10 +140,5 @@ function answer({ participant, isAccepted, leftIds, bytes }: Vote): PreparePubli
 }
 
 function countsOf({ manifests }: PreparePublicationRequest__Output): Map<string, FileCounts> {
-  return new Map(
-    manifests.map(({ entityId, entries, pending, totalBytes, keys }) => [
-      entityId,
-      { entries, pending, totalBytes: Number(totalBytes), keys },
-    ]),
-  );
+  return new Map(manifests.map((manifest) => [manifest.entityId, fileCounts(manifest)]));
 }

@@ -4,6 +4,7 @@ import type { Sql } from '@kr/database';
 import {
   type Entity,
   type FileCounts,
+  fileCounts,
   type LifecycleDeps,
   NO_FILES,
   publishInTransaction,
@@ -79,7 +80,5 @@ export function packageSnapshot(entity: Entity): PackageSnapshot | undefined {
 
 function countsOf(entityId: string, manifests: readonly FileManifest[]): FileCounts {
   const manifest = manifests.find((one) => one.entityId === entityId);
-  if (manifest === undefined) return NO_FILES;
-  const { entries, pending, totalBytes, keys } = manifest;
-  return { entries, pending, totalBytes: Number(totalBytes), keys };
+  return manifest === undefined ? NO_FILES : fileCounts(manifest);
 }

@@ -52,7 +52,7 @@ async function follow(context: RecordsContext, event: PackageEvent): Promise<voi
       if (isPublished) return;
       await applyPackageUpdate(context, { packageId: id, revision, recordIds: [], requestId: event.id });
       // Another version may be left; the packages service knows.
-      const known = await context.findPackageIds([parentId]);
+      const known = await context.findOtherKind([parentId]);
       if (known.has(parentId)) return;
       await releaseManaged(context, { packageParentId: parentId, packageId: id }, event.id);
     }

@@ -1,15 +1,9 @@
-import type { LifecycleContext } from '@kr/draft-lifecycle';
 import type { RecordsContext } from '../context.ts';
 import { releaseManaged } from '../package-relations/managed-records.ts';
 import { applyPackageUpdate, restrictionOf } from '../package-relations/set-package-resources.ts';
 import { managerIds } from '../store/management-store.ts';
 import { holderIds } from '../store/package-relation-store.ts';
 import { showPackage } from './on-package-event.ts';
-
-type RestoreContext = Pick<
-  RecordsContext,
-  keyof LifecycleContext | 'findPackageIds' | 'listVersionResources'
->;
 
 /** The list of a version that is published or gone does not change any more. */
 const LAST_REVISION = Number.MAX_SAFE_INTEGER;
@@ -22,7 +16,7 @@ const PAGE = 500;
  *
  * @throws ServiceError `unavailable`: the packages service cannot be reached
  */
-export async function restoreRelations(context: RestoreContext): Promise<void> {
+export async function restoreRelations(context: RecordsContext): Promise<void> {
   for await (const versions of context.listVersionResources()) {
     for (const { packageId, revision, isPublished, ids, ...restriction } of versions) {
       await applyPackageUpdate(context, {
@@ -55,14 +49,14 @@ export async function restoreRelations(context: RestoreContext): Promise<void> {
 
 /** Those of the listed ids that the packages service does not have. */
 async function* unknownOf(
-  { database, findPackageIds }: RestoreContext,
+  { database, findOtherKind }: RecordsContext,
   list: typeof holderIds,
 ): AsyncGenerator<string> {
   for (let afterId = ''; ; ) {
     const ids = await list(database, afterId, PAGE);
     const last = ids.at(-1);
     if (last === undefined) return;
-    const known = await findPackageIds(ids);
+    const known = await findOtherKind(ids);
     yield* ids.filter((id) => !known.has(id));
     afterId = last;
   }

@@ -57,7 +57,7 @@ export async function recordsFixture() {
   const database = openDatabase(new URL(fresh.url));
   const logger = createLogger('records', { write: () => undefined });
   const packageIds = new Set<string>();
-  const findPackageIds = async (ids: readonly string[]) => new Set(ids.filter((id) => packageIds.has(id)));
+  const findOtherKind = async (ids: readonly string[]) => new Set(ids.filter((id) => packageIds.has(id)));
   const forgotten: { ids: string[]; requestId: string }[] = [];
   const packages = {
     forget: async (ids: readonly string[], requestId: string): Promise<void> => {
@@ -79,7 +79,7 @@ export async function recordsFixture() {
     ticketKeys: { files: 'f'.repeat(32), 'access-links': 'a'.repeat(32) },
     describeBuckets: async () => new Map(),
     resolvePublications: async (ids) => new Map(ids.map((id) => [id, 'undecided'])),
-    findIdsOfOtherKind: findPackageIds,
+    findIdsOfOtherKind: findOtherKind,
     ownerLimits: { maxDrafts: 1_000, maxMetadataBytes: 1_000_000_000 },
     findDoisOfOtherKind: async () => new Set(),
     afterDelete: leavePackages({ forgetRecords }, logger),
@@ -91,7 +91,7 @@ export async function recordsFixture() {
   const listVersionResources = async function* () {
     yield versions;
   };
-  const context: RecordsContext = { ...lifecycle, findPackageIds, listVersionResources };
+  const context: RecordsContext = { ...lifecycle, findOtherKind, listVersionResources };
   const handlers = lifecycleHandlers(lifecycle);
 
   return {
