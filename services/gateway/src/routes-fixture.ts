@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { openClients } from './clients.ts';
 import { readConfig } from './config.ts';
+import { openDatabase } from './database.ts';
 import { xAccelRedirect } from './files/file-content.ts';
 import type { Route } from './http/route.ts';
-import { openDatabase } from './identity/prisma.ts';
 import { tokenStore } from './identity/token-store.ts';
 import { LEAST_ENVIRONMENT } from './least-environment-fixture.ts';
 import { openResponseCache } from './response-cache/response-cache.ts';

@@ -4,7 +4,7 @@ import { type Call, json, param, type Reply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES, type Kind } from '../kind.ts';
 import { isoInstant, type Json, offsetInstant } from '../rendering/entity-json.ts';
-import { type PageLimits, pageLinks, readPage } from '../search/page-links.ts';
+import { type PageLimits, pageLinks, readPage } from '../rendering/page-links.ts';
 
 export function auditLogRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
   const tag = COLLECTION[deps.kind];

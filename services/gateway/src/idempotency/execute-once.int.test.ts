@@ -4,8 +4,8 @@ import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
 import pg from 'pg';
+import { openDatabase } from '../database.ts';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
-import { openDatabase } from '../identity/prisma.ts';
 import { executeOnce } from './execute-once.ts';
 import {
   BODY_MAX_BYTES,

@@ -4,7 +4,7 @@ import { HttpProblem } from '../http/http-problem.ts';
 import type { KeyedRequest } from './idempotency-key.ts';
 import { isFinal, type KeyStore, LEASE_MS, type StoredAnswer } from './key-store.ts';
 
-export interface AnswerOnceDeps {
+export interface ExecuteOnceDeps {
   keys: KeyStore;
   logger: Logger;
   newId: () => string;
@@ -29,7 +29,7 @@ export type ExecuteOnce = (
  * can no longer be decrypted
  * @throws HttpProblem 409 (`idempotency_answer_not_stored`): it was executed, but the answer is not stored
  */
-export function executeOnce({ keys, logger, newId }: AnswerOnceDeps): ExecuteOnce {
+export function executeOnce({ keys, logger, newId }: ExecuteOnceDeps): ExecuteOnce {
   return async (request, execute) => {
     const attempt = newId();
     const claim = await keys.claim(request, attempt);

@@ -1,5 +1,5 @@
 import type { Logger } from '@kr/telemetry';
-import type { Database } from '../identity/prisma.ts';
+import type { Database } from '../database.ts';
 import type { KeyedRequest } from './idempotency-key.ts';
 import type { BodySeal } from './sealed-body.ts';
 

@@ -1,5 +1,5 @@
 import { isScope, type Scope } from '@kr/caller';
-import type { Database } from './prisma.ts';
+import type { Database } from '../database.ts';
 import type { User } from './user-store.ts';
 import { reached } from './user-store.ts';
 

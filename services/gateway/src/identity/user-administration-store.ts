@@ -1,6 +1,6 @@
 import { ServiceError } from '@kr/service-error';
+import type { Database } from '../database.ts';
 import type { Prisma } from '../gen/prisma/client.ts';
-import type { Database } from './prisma.ts';
 import { type NewToken, tokenData } from './token-store.ts';
 import { reached, USER_FIELDS, type User } from './user-store.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isTransient } from '@kr/service-error';
 import { FaultProxy, freshDatabase } from '@kr/testbed';
-import { type Database, openDatabase } from './prisma.ts';
+import { type Database, openDatabase } from '../database.ts';
 import { tokenStore } from './token-store.ts';
 import { userAdministrationStore } from './user-administration-store.ts';
 import { userStore } from './user-store.ts';

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { FindUserRequest__Output, FindUserResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { isTransient, ServiceError } from '@kr/service-error';
-import type { Database } from './prisma.ts';
+import type { Database } from '../database.ts';
 
 export interface User {
   id: number;

@@ -6,7 +6,7 @@ import { isObject } from '../http/json-object.ts';
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { entityJson } from '../rendering/entity-json.ts';
-import { type PageLimits, pageLinks, readPage } from '../search/page-links.ts';
+import { type PageLimits, pageLinks, readPage } from '../rendering/page-links.ts';
 
 export function publishedRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
   const tag = COLLECTION[deps.kind];

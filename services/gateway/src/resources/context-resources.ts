@@ -1,8 +1,8 @@
 import type { Clients } from '../clients.ts';
 import { type Call, noContent, param, type Reply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
+import type { PageLimits } from '../rendering/page-links.ts';
 import { findEntities } from '../search/find-entities.ts';
-import type { PageLimits } from '../search/page-links.ts';
 import { DRAFT_RESOURCES_QUERY, readSearchQuery } from '../search/search-query.ts';
 
 export function contextRoutes(clients: Clients, limits: PageLimits): Route[] {

@@ -1,8 +1,8 @@
 import type { Clients } from '../clients.ts';
 import { type Call, json, noContent, param, type Reply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
+import type { PageLimits } from '../rendering/page-links.ts';
 import { findEntities } from '../search/find-entities.ts';
-import type { PageLimits } from '../search/page-links.ts';
 import { DRAFT_RESOURCES_QUERY, readSearchQuery, resourcesQuery } from '../search/search-query.ts';
 
 export function resourceRoutes(clients: Clients, limits: PageLimits): Route[] {

@@ -6,7 +6,7 @@ import { type Call, type JsonReply, json } from '../http/endpoint.ts';
 import { KINDS, type Kind } from '../kind.ts';
 import { entityJson, type Json } from '../rendering/entity-json.ts';
 import type { Links } from '../rendering/links.ts';
-import { cursorLinks, pageLinks } from './page-links.ts';
+import { cursorLinks, pageLinks } from '../rendering/page-links.ts';
 import type { SearchQuery } from './search-query.ts';
 
 /** Adds the engine time of a search to the rate-limit cost of the request, also when it failed. */

@@ -1,7 +1,7 @@
 import type { FacetFilter } from '@kr/contracts';
 import { CSV_TYPE, GEOJSON_TYPE } from '../http/accept.ts';
 import { invalid } from '../http/invalid.ts';
-import { invalidQuery, type Page, type PageLimits, readSearchPage } from './page-links.ts';
+import { invalidQuery, type Page, type PageLimits, readSearchPage } from '../rendering/page-links.ts';
 
 /** The parameters of listings of resources, as `openapi.yaml` names them. */
 export function resourcesQuery(sort: 'sort' | 'sortOwn', facets: readonly string[]): string[] {

@@ -5,9 +5,9 @@ import type { Call, Reply, TextReply } from '../http/endpoint.ts';
 import type { OpenapiFragment, Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES, KINDS, type Kind } from '../kind.ts';
 import type { Links } from '../rendering/links.ts';
+import type { PageLimits } from '../rendering/page-links.ts';
 import { findEntities } from './find-entities.ts';
 import { hitsAsCsv, hitsAsGeojson } from './formats.ts';
-import type { PageLimits } from './page-links.ts';
 import { readFormat, readSearchQuery } from './search-query.ts';
 
 /** The facets of listings of entities, in the order of the answer. */

@@ -4,8 +4,8 @@ import type { Clients } from '../clients.ts';
 import { type Call, json, type Reply } from '../http/endpoint.ts';
 import type { Route } from '../http/route.ts';
 import { KINDS, type Kind } from '../kind.ts';
+import { type PageLimits, readSearchPage } from '../rendering/page-links.ts';
 import { chargeSearch } from './find-entities.ts';
-import { type PageLimits, readSearchPage } from './page-links.ts';
 import { assertText } from './search-query.ts';
 
 export function suggestRoutes(clients: Clients, limits: PageLimits): Route[] {

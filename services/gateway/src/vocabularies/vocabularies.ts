@@ -13,7 +13,7 @@ import { type Call, json, param, type Reply } from '../http/endpoint.ts';
 import { folded, wordsOf } from '../http/hints.ts';
 import { invalid } from '../http/invalid.ts';
 import type { Route } from '../http/route.ts';
-import { type PageLimits, pageLinks, readPage } from '../search/page-links.ts';
+import { type PageLimits, pageLinks, readPage } from '../rendering/page-links.ts';
 
 export function vocabularyRoutes(limits: PageLimits): Route[] {
   const tag = 'vocabularies';

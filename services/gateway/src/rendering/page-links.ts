@@ -1,6 +1,6 @@
 import { type Issue, ServiceError } from '@kr/service-error';
 import { assertValid } from '../http/invalid.ts';
-import type { Links } from '../rendering/links.ts';
+import type { Links } from './links.ts';
 
 export interface PageLimits {
   /** The largest page size. */

@@ -1,6 +1,6 @@
 import { ONE_PLAN, statementNames } from '@kr/database';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { PrismaClient } from '../gen/prisma/client.ts';
+import { PrismaClient } from './gen/prisma/client.ts';
 
 export type Database = PrismaClient;
 
