@@ -45,8 +45,8 @@ describe('a read of one', () => {
 });
 
 describe('a list', () => {
-  // One search, one read per kind, one count of versions or of a package's resources. Writers must find their
-  // writes: a service that is queried anyway reads its outbox in the same statement.
+  // One search, one read per kind, one count of versions or of a package's resources. Lists in which writers must find
+  // their writes also read the outbox of each listed kind.
   test.each<[string, number, () => string]>([
     ['found records', 2, () => '/records?q=Closed'],
     ['found packages', 2, () => '/packages?q=Closed'],
@@ -54,11 +54,11 @@ describe('a list', () => {
     ['versions', 3, () => `/records/${record.id}/versions`],
     ['own records', 3, () => '/user/records?q=Closed'],
     ['own drafts', 3, () => '/user/records?q=Open'],
-    ['own packages', 2, () => '/user/packages'],
-    ['all entities of the user', 3, () => '/user/search'],
-    ['resources of a package', 3, () => `/packages/${closedPackage.id}/resources`],
-    ['resources of a draft', 3, () => `/packages/${openPackage.id}/draft/resources`],
-    ['resources of a context', 4, () => `/packages/context/${openPackage.parent.id}/resources`],
+    ['own packages', 3, () => '/user/packages'],
+    ['all entities of the user', 5, () => '/user/search'],
+    ['resources of a package', 4, () => `/packages/${closedPackage.id}/resources`],
+    ['resources of a draft', 4, () => `/packages/${openPackage.id}/draft/resources`],
+    ['resources of a context', 5, () => `/packages/context/${openPackage.parent.id}/resources`],
   ])(
     'of %s takes %i statements and the one that finds the token, however many it shows',
     async (_name, expected, path) => {

@@ -44,7 +44,9 @@ async function seen(
   method = 'GET',
 ) {
   const answer = await client.call(method, target, { headers });
-  const told = [...answer.headers].filter(([name]) => !OWN.has(name));
+  const told = [...answer.headers]
+    .filter(([name]) => !OWN.has(name))
+    .map(([name, value]) => [name, name === 'link' ? value.replace(/<[^>]*>/g, '<an entity>') : value]);
   return { status: answer.status, headers: Object.fromEntries(told), bytes: answer.bytes.toString('latin1') };
 }
 

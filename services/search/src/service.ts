@@ -86,13 +86,13 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     return (await client.awaitEventsSent({}, servicePrincipal('search'), wait)).areSent;
   };
   const arrival = {
-    senders: [sentBy(records), sentBy(packages)],
+    senders: { record: sentBy(records), package: sentBy(packages) },
     consumer,
     checkBus: () => bus.check(),
   };
 
   const hasArrived = async () => {
-    const areSent = await Promise.all(arrival.senders.map((sent) => sent(ARRIVAL_TIMEOUT_MS)));
+    const areSent = await Promise.all(Object.values(arrival.senders).map((sent) => sent(ARRIVAL_TIMEOUT_MS)));
     return areSent.every(Boolean) && consumer.whenCaughtUp({ timeoutMs: ARRIVAL_TIMEOUT_MS });
   };
   const upkeep = keepUp({ index, source, logger, signal: stopping.signal }, now);

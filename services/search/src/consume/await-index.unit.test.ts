@@ -9,13 +9,13 @@ const yes = async () => true;
 const no = async () => false;
 
 function isFound(
-  given: Partial<Record<'records' | 'packages', AwaitIndexDeps['senders'][number]>> &
+  given: Partial<Record<'records' | 'packages', AwaitIndexDeps['senders']['record']>> &
     Partial<AwaitIndexDeps['consumer']>,
   ms = 60_000,
 ) {
   const { records = yes, packages = yes, whenCaughtUp = yes, failing = () => 0 } = given;
   const deps = {
-    senders: [records, packages],
+    senders: { record: records, package: packages },
     consumer: { whenCaughtUp, failing },
     checkBus: async () => {},
     now: () => new Date(),

@@ -2,10 +2,11 @@ import type { AwaitIndexRequest__Output, AwaitIndexResponse } from '@kr/contract
 import type { Consumer } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
+import type { EntityKind } from '../documents/entity.ts';
 
 export interface AwaitWritesDeps {
-  /** For each service whose entities are indexed: whether all its events are in the stream, within milliseconds. */
-  senders: readonly ((timeoutMs: number) => Promise<boolean>)[];
+  /** For the service of each kind: whether all its events are in the stream, within milliseconds. */
+  senders: Readonly<Record<EntityKind, (timeoutMs: number) => Promise<boolean>>>;
   consumer: Pick<Consumer, 'whenCaughtUp'>;
   /** @throws Error while the bus cannot be reached */
   checkBus: () => Promise<void>;
@@ -15,26 +16,28 @@ export interface AwaitWritesDeps {
 }
 
 /**
- * Waits until the index contains everything that the services committed before the call: their events are in the stream,
- * and the consumer has applied the stream up to its end. At most for some milliseconds, and never rejects: an outdated
+ * Waits until the index contains everything that the services of these kinds committed before the call: their events are
+ * in the stream, and the consumer has applied the stream up to its end. At most for some milliseconds, and never rejects: an outdated
  * index is better than none.
  */
-export function awaitWrites(deps: AwaitWritesDeps): (withinMs: number) => Promise<void> {
+export function awaitWrites(
+  deps: AwaitWritesDeps,
+): (kinds: readonly EntityKind[], withinMs: number) => Promise<void> {
   const { senders, consumer, checkBus, logger } = deps;
-  const arrive = async (deadline: number): Promise<void> => {
+  const arrive = async (kinds: readonly EntityKind[], deadline: number): Promise<void> => {
     const leftMs = () => deadline - Date.now();
     // Without the bus nothing can arrive in time.
     await checkBus();
     // An unavailable service does not keep the events of the others back.
-    await Promise.allSettled(senders.map((sent) => sent(leftMs())));
+    await Promise.allSettled(kinds.map((kind) => senders[kind](leftMs())));
     await consumer.whenCaughtUp({ timeoutMs: leftMs() });
   };
-  return async (withinMs) => {
+  return async (kinds, withinMs) => {
     const timeoutMs = Math.min(deps.timeoutMs, withinMs);
     if (timeoutMs <= 0) return;
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, timeoutMs);
-    const arrival = arrive(Date.now() + timeoutMs).catch((error: unknown) =>
+    const arrival = arrive(kinds, Date.now() + timeoutMs).catch((error: unknown) =>
       logger.debug({ err: error }, 'a listing did not wait for the index any longer'),
     );
     await Promise.race([arrival, late.promise]);
@@ -59,7 +62,7 @@ export function awaitIndex({ senders, consumer, checkBus, now, logger }: AwaitIn
   const areFound = async (endMs: number): Promise<boolean> => {
     const left = () => endMs - now().getTime();
     await checkBus();
-    const areSent = await Promise.all(senders.map((sent) => sent(left())));
+    const areSent = await Promise.all(Object.values(senders).map((sent) => sent(left())));
     if (!areSent.every(Boolean)) return false;
     return (await consumer.whenCaughtUp({ timeoutMs: left() })) && consumer.failing() === 0;
   };

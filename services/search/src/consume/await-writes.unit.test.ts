@@ -1,8 +1,10 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import { createLogger } from '@kr/telemetry';
+import type { EntityKind } from '../documents/entity.ts';
 import { type AwaitWritesDeps, awaitWrites } from './await-writes.ts';
 
+const KINDS = ['record', 'package'] as const;
 const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
 const never = () => new Promise<never>(() => {});
 
@@ -10,14 +12,18 @@ const never = () => new Promise<never>(() => {});
 const LONG_MS = 60_000;
 
 /** The calls during the wait of one listing, in order, and whether it waited for the whole limit. */
-async function wait(change: Partial<AwaitWritesDeps>, timeoutMs = LONG_MS) {
+async function wait(
+  change: Partial<AwaitWritesDeps>,
+  timeoutMs = LONG_MS,
+  kinds: readonly EntityKind[] = KINDS,
+) {
   const asked: string[] = [];
   const sent = (name: string) => async () => {
     asked.push(name);
     return true;
   };
   const written = awaitWrites({
-    senders: [sent('records'), sent('packages')],
+    senders: { record: sent('records'), package: sent('packages') },
     consumer: {
       whenCaughtUp: async () => {
         asked.push('index');
@@ -30,7 +36,7 @@ async function wait(change: Partial<AwaitWritesDeps>, timeoutMs = LONG_MS) {
     ...change,
   });
   const start = performance.now();
-  await written(LONG_MS);
+  await written(kinds, LONG_MS);
   const tookMs = performance.now() - start;
   return { asked, hasWaited: tookMs > timeoutMs / 2 };
 }
@@ -38,6 +44,11 @@ async function wait(change: Partial<AwaitWritesDeps>, timeoutMs = LONG_MS) {
 describe('a listing that waits for recent writes', () => {
   test('queries every service and then the index', async () => {
     expect(await wait({})).toEqual({ asked: ['records', 'packages', 'index'], hasWaited: false });
+  });
+
+  test('queries only the service of its kind', async () => {
+    const { asked } = await wait({}, LONG_MS, ['package']);
+    expect(asked).toEqual(['packages', 'index']);
   });
 
   test.each<[string, Partial<AwaitWritesDeps>, { asked?: string[]; hasWaited: boolean }]>([
@@ -55,10 +66,10 @@ describe('a listing that waits for recent writes', () => {
     ],
     [
       'one service that fails, waiting for the other',
-      { senders: [() => Promise.reject(new Error('gone')), async () => true] },
+      { senders: { record: () => Promise.reject(new Error('gone')), package: async () => true } },
       { asked: ['index'], hasWaited: false },
     ],
-    ['services that hang', { senders: [never, never] }, { asked: [], hasWaited: true }],
+    ['services that hang', { senders: { record: never, package: never } }, { asked: [], hasWaited: true }],
   ])('answers in time with %s', async (_name, change, outcome) => {
     expect(await wait(change, outcome.hasWaited ? 1_000 : LONG_MS)).toMatchObject({ ...outcome });
   });

@@ -188,9 +188,10 @@ export function startOperations(deps: OperationsDeps) {
     handlers: {
       DescribeIndex: () => describeIndex(described),
       StartReindex: async () => {
-        if (!(await index.isFilled()))
-          throw new ServiceError('conflict', 'The index is being built for the first time.');
-        if (!(await beginReindex())) throw new ServiceError('conflict', 'The index is being built already.');
+        const isFirstBuild = !(await index.isFilled());
+        // A first build in progress is what the operator requested.
+        if (!(await beginReindex()) && !isFirstBuild)
+          throw new ServiceError('conflict', 'The index is being built already.');
         return {};
       },
       CheckDrift: async ({ isRepaired }: CheckDriftRequest__Output) => ({

@@ -1,6 +1,7 @@
 import type { Principal } from '@kr/caller';
 import type { SearchRequest__Output, SearchResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
+import type { EntityKind } from '../documents/entity.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import { isCostlyQuery } from '../query/query-scans.ts';
 import { aggregations } from './aggregations.ts';
@@ -15,7 +16,7 @@ export interface SearchDeps {
   limits: SearchLimits;
   now: () => Date;
   /** As `awaitWrites` of consume/await-writes.ts. */
-  awaitWrites: (withinMs: number) => Promise<void>;
+  awaitWrites: (kinds: readonly EntityKind[], withinMs: number) => Promise<void>;
   backfillMissing: BackfillMissing;
   /** The longest that a listing waits for events and missing entities together, in milliseconds. */
   eventsWaitMs: number;
@@ -45,7 +46,7 @@ export async function search(
   const waitMs = Math.min(longestMs, (deadline.getTime() - now().getTime()) * WAITING_SHARE);
   const fetchingMs = Math.max(waitMs * FETCHING_SHARE, MIN_FETCHING_MS);
   if (listing.awaitsWrites && mayHaveWritten(principal))
-    await awaitWrites(listing.takesIds ? waitMs - fetchingMs : waitMs);
+    await awaitWrites(read.scope.kinds, listing.takesIds ? waitMs - fetchingMs : waitMs);
 
   const time = openTime(request.caller);
   const isCostly = asked.query !== null && isCostlyQuery(asked.query);
