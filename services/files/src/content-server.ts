@@ -3,21 +3,16 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { openDrain } from '@kr/http-drain';
 import { ServiceError } from '@kr/service-error';
-import { type Logger, nameRequest, traceRequests } from '@kr/telemetry';
-import type { FileAccess, OpenTicket } from './access.ts';
+import { nameRequest, traceRequests } from '@kr/telemetry';
+import type { FileAccess } from './access.ts';
+import type { FilesContext } from './context.ts';
 import { getArchive } from './downloads/archive.ts';
-import { type GetContentDeps, getContent } from './downloads/get-content.ts';
+import { getContent } from './downloads/get-content.ts';
 import { type ArchivePath, type BytesPath, planePath, type Respond } from './http/content-path.ts';
 import { respondError, sendError } from './http/errors.ts';
 import { observeTransfers } from './http/transfers.ts';
-import { type PutContentDeps, putContent } from './uploads/put-content.ts';
-import { type AnswerTusDeps, answerTus, tusCapabilities } from './uploads/tus.ts';
-
-export interface ContentServerDeps extends PutContentDeps, GetContentDeps, AnswerTusDeps {
-  database: PutContentDeps['database'];
-  openTicket: OpenTicket;
-  logger: Logger;
-}
+import { putContent } from './uploads/put-content.ts';
+import { answerTus, tusCapabilities } from './uploads/tus.ts';
 
 export interface ContentServer {
   port: number;
@@ -36,20 +31,20 @@ type Routes<Path> = Readonly<Record<string, Route<Path>>>;
 
 /** The byte plane: files by HTTP, allowed by the ticket in the header `kr-ticket`. */
 export async function startContentServer(
-  deps: ContentServerDeps,
+  context: FilesContext,
   { host, port }: { host: string; port: number },
 ): Promise<ContentServer> {
-  const get: Route<BytesPath> = { access: 'read', respond: getContent(deps) };
+  const get: Route<BytesPath> = { access: 'read', respond: getContent(context) };
   const contentRoutes: Routes<BytesPath> = {
     GET: get,
     HEAD: get,
-    PUT: { access: 'write', respond: putContent(deps) },
+    PUT: { access: 'write', respond: putContent(context) },
   };
-  const tus: Route<BytesPath> = { access: 'write', respond: answerTus(deps) };
-  const options: Route<BytesPath> = { access: 'none', respond: tusCapabilities(deps) };
+  const tus: Route<BytesPath> = { access: 'write', respond: answerTus(context) };
+  const options: Route<BytesPath> = { access: 'none', respond: tusCapabilities(context) };
   const allUploads: Routes<BytesPath> = { OPTIONS: options, POST: tus };
   const oneUpload: Routes<BytesPath> = { OPTIONS: options, HEAD: tus, PATCH: tus, DELETE: tus };
-  const archive: Route<ArchivePath> = { access: 'read', respond: getArchive(deps) };
+  const archive: Route<ArchivePath> = { access: 'read', respond: getArchive(context) };
   const archiveRoutes: Routes<ArchivePath> = { GET: archive, HEAD: archive };
 
   const answer = async <Path extends { entityId: string }>(
@@ -66,7 +61,7 @@ export async function startContentServer(
     const entity =
       route.access === 'none'
         ? { ...path, form: 'draft' as const }
-        : deps.openTicket(headerOf(request, 'kr-ticket'), route.access);
+        : context.openTicket(headerOf(request, 'kr-ticket'), route.access);
     if (entity.entityId !== path.entityId) throw new ServiceError('forbidden', 'Permission denied.');
     await route.respond(request, response, path, entity);
   };
@@ -79,8 +74,8 @@ export async function startContentServer(
       const uploadRoutes = path.uploadId === undefined ? allUploads : oneUpload;
       await answer(path.resource === 'content' ? contentRoutes : uploadRoutes, path, request, response);
     } catch (error) {
-      if (isGone(request, response)) return deps.logger.debug({ err: error }, 'transfer interrupted');
-      respondError(error, request, response, deps.logger);
+      if (isGone(request, response)) return context.logger.debug({ err: error }, 'transfer interrupted');
+      respondError(error, request, response, context.logger);
     }
   };
   const observed = observeTransfers();

@@ -15,6 +15,7 @@ import type { FilesConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import { chunkBuffers } from './http/body.ts';
 import { keyedMutex } from './quota/keyed-mutex.ts';
+import { runningHashes } from './uploads/running-hashes.ts';
 
 /** Everything that handlers use. */
 export type FilesContext = Awaited<ReturnType<typeof openContext>>;
@@ -26,6 +27,7 @@ export async function openContext(config: FilesConfig, logger: Logger) {
   const store = await openBlobStore(config.store, { logger });
   const blobs = verifiedStore(store, { database, now, newId, logger });
   const seals = sqlSealStore;
+  const newHash = contentHashes(logger);
   const bus = connectBus({ servers: config.natsUrl, name: 'files', logger });
   const relay = startRelay({
     databaseUrl: config.databaseUrl,
@@ -54,7 +56,8 @@ export async function openContext(config: FilesConfig, logger: Logger) {
     database,
     seals,
     blobs: { ...blobs, write: around('files.write', blobs.write) },
-    newHash: contentHashes(logger),
+    newHash,
+    hashes: runningHashes(newHash),
     bus,
     openTicket: ticketOpener(config.ticketKey, now),
     settle: settlePublications({ database, seals, publications, now, newId, logger }),

@@ -81,7 +81,7 @@ function operations(
   { nudgeAuditor }: Chores,
 ): Handlers<Definitions['filesOperations']> {
   return {
-    StartAudit: startAudit({ ...context, nudgeAuditor }),
+    StartAudit: startAudit(context, nudgeAuditor),
     ReadAudit: readAudit(context),
     CollectBytes: collectBytes(context),
     ReadQuota: readQuota(context),
@@ -123,7 +123,7 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
         { stop: () => content.stop(TRANSFER_GRACE_MS) },
         chores,
         observeSeals(context),
-        observeStorage({ ...context, orphans: chores.orphans }),
+        observeStorage(context, chores.orphans),
       ],
       ports: { content_port: contentPort },
       close: context.close,

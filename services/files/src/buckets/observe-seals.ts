@@ -1,11 +1,5 @@
-import type { Sql } from '@kr/database';
-import { type Logger, observeGauges } from '@kr/telemetry';
-
-export interface ObserveSealsDeps {
-  database: Sql;
-  now: () => Date;
-  logger: Logger;
-}
+import { observeGauges } from '@kr/telemetry';
+import type { FilesContext } from '../context.ts';
 
 const GAUGES = {
   held: { name: 'publication_seals', description: 'Publications that hold buckets of files.' },
@@ -17,7 +11,7 @@ const GAUGES = {
 } as const;
 
 /** Reports the sealed buckets at each collection of metrics, with one query of an index. */
-export function observeSeals({ database, now, logger }: ObserveSealsDeps): { stop(): void } {
+export function observeSeals({ database, now, logger }: FilesContext): { stop(): void } {
   return observeGauges({
     meter: 'files',
     gauges: GAUGES,

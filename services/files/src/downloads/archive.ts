@@ -3,9 +3,10 @@ import { Readable } from 'node:stream';
 import type { Sql } from '@kr/database';
 import { create } from 'content-disposition';
 import type { BlobStore, ByteRange } from '../blob/blob-store.ts';
+import type { FilesContext } from '../context.ts';
 import type { ArchivePath, Respond } from '../http/content-path.ts';
 import { SAFETY } from './get-content.ts';
-import { type Representation, type ServeRepresentationDeps, serveRepresentation } from './representation.ts';
+import { type Representation, serveRepresentation } from './representation.ts';
 import { openPart } from './verified-bytes.ts';
 import { type Piece, type ZipItem, zipLayout } from './zip.ts';
 
@@ -110,17 +111,12 @@ async function* bytesOf(
   }
 }
 
-export interface GetArchiveDeps extends ServeRepresentationDeps {
-  database: Sql;
-  blobs: BlobStore;
-}
-
 /**
  * GET and HEAD /archive/{entityId}: the completed files of an entity as one ZIP file, with conditions and byte ranges.
  * Files that are deleted during the download stay in it.
  * @throws ServiceError `precondition_failed`
  */
-export function getArchive(deps: GetArchiveDeps): Respond<ArchivePath> {
+export function getArchive(deps: FilesContext): Respond<ArchivePath> {
   return async (request, response, { entityId }) => {
     const files = await archivedFiles(deps.database, entityId);
     await serveRepresentation(deps, request, response, archiveRepresentation(deps.blobs, entityId, files));

@@ -1,14 +1,13 @@
 import type { Readable } from 'node:stream';
-import type { Sql } from '@kr/database';
-import type { Logger } from '@kr/telemetry';
 import { create } from 'content-disposition';
 import { LRUCache } from 'lru-cache';
-import type { BlobStore, ByteRange } from '../blob/blob-store.ts';
+import type { ByteRange } from '../blob/blob-store.ts';
+import type { FilesContext } from '../context.ts';
 import { type FileContent, type FileEntry, findFile } from '../file-entry.ts';
 import { noSuchFile } from '../file-errors.ts';
 import type { BytesPath, Respond } from '../http/content-path.ts';
 import { isSaved, servedType } from '../http/media-type.ts';
-import { type Representation, type ServeRepresentationDeps, serveRepresentation } from './representation.ts';
+import { type Representation, serveRepresentation } from './representation.ts';
 import { DamagedContent, openPart, readPart, verifiedBytes } from './verified-bytes.ts';
 
 /** Prevents browsers from executing a file's content. */
@@ -38,15 +37,6 @@ export function contentHeaders(key: string, content: FileContent): Record<string
 /** Milliseconds for which the entry of a published file is reused: it changes only when the files are purged. */
 const PUBLISHED_MS = 1_000;
 
-export interface GetContentDeps extends ServeRepresentationDeps {
-  database: Sql;
-  blobs: BlobStore;
-  now: () => Date;
-  logger: Logger;
-  /** The percentage of whole-file downloads that are compared with the stored checksum. */
-  verifyReadsPercent: number;
-}
-
 /**
  * GET and HEAD /content/{entityId}/{key}, with conditions and byte ranges.
  *
@@ -54,7 +44,7 @@ export interface GetContentDeps extends ServeRepresentationDeps {
  *   - `not_found`: no such file, or not committed
  *   - `precondition_failed`
  */
-export function getContent(deps: GetContentDeps): Respond<BytesPath> {
+export function getContent(deps: FilesContext): Respond<BytesPath> {
   const published = new LRUCache<string, FileEntry>({ max: 5_000, ttl: PUBLISHED_MS });
   return async (request, response, { entityId, key }, { form }) => {
     const name = `${entityId}/${key}`;
@@ -72,7 +62,7 @@ const FEW_BYTES = 65_536;
 const NO_BYTES = { start: 0, end: -1 };
 
 /** A file as it is served (REST document, 4.8). */
-function fileRepresentation(deps: GetContentDeps, key: string, content: FileContent): Representation {
+function fileRepresentation(deps: FilesContext, key: string, content: FileContent): Representation {
   const { blobs } = deps;
   return {
     sizeBytes: content.sizeBytes,
@@ -99,7 +89,7 @@ function fileRepresentation(deps: GetContentDeps, key: string, content: FileCont
 }
 
 function isToBeVerified(
-  { verifyReadsPercent }: GetContentDeps,
+  { verifyReadsPercent }: FilesContext,
   { sizeBytes }: FileContent,
   { start, end }: ByteRange,
 ): boolean {
@@ -110,11 +100,7 @@ const MARK_DIFFERENT = `
   update object set damage = 'different', damaged_at = coalesce(damaged_at, $2) where id = $1`;
 
 /** Damage is reported as by an audit. */
-function verified(
-  { database, now, logger }: GetContentDeps,
-  content: FileContent,
-  bytes: Readable,
-): Readable {
+function verified({ database, now, logger }: FilesContext, content: FileContent, bytes: Readable): Readable {
   const { objectId } = content;
   const checked = verifiedBytes(bytes, content);
   checked.once('error', (error) => {

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { endSlowReading, relay } from '@kr/byte-relay';
 import { ServiceError } from '@kr/service-error';
 import type { ByteRange } from '../blob/blob-store.ts';
+import type { FilesContext } from '../context.ts';
 import { sendError } from '../http/errors.ts';
 import { isRangeValid, precondition, type Validators } from './conditions.ts';
 
@@ -50,11 +51,6 @@ export interface Representation extends Validators {
   open(part: ByteRange): Promise<Readable | Buffer>;
 }
 
-export interface ServeRepresentationDeps {
-  /** Bytes a second that must be read on average. */
-  minDownloadBytesPerSecond: number;
-}
-
 /**
  * More than the gateway buffers: the gateway is nearer to the client, and counts clients that it disconnects.
  */
@@ -67,7 +63,7 @@ const MOST_SAVED_BYTES = 8_388_608;
  * @throws ServiceError `precondition_failed`
  */
 export async function serveRepresentation(
-  { minDownloadBytesPerSecond }: ServeRepresentationDeps,
+  { minDownloadBytesPerSecond }: Pick<FilesContext, 'minDownloadBytesPerSecond'>,
   request: IncomingMessage,
   response: ServerResponse,
   representation: Representation,

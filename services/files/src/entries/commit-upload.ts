@@ -3,10 +3,11 @@ import { executeWithNext } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
 import { ServiceError } from '@kr/service-error';
 import { changeBucket } from '../buckets/change-bucket.ts';
+import type { FilesContext } from '../context.ts';
 import { type FileEntry, fileEntryMessage, findFile } from '../file-entry.ts';
 import { noSuchFile } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
-import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
+import { entryEvent } from './entry-event.ts';
 
 const COMPLETE = `
   update entry set state = 'completed', metadata = $3, updated_at = $4 where entity_id = $1 and key = $2`;
@@ -19,7 +20,7 @@ const COMPLETE = `
  *   - `invalid`: no content has arrived
  *   - what `changeBucket` throws
  */
-export function commitUpload(deps: ChangeEntriesDeps): Rpc<'CommitUpload'> {
+export function commitUpload(deps: FilesContext): Rpc<'CommitUpload'> {
   return async ({ ticket, key }, { principal }) => {
     const opened = deps.openTicket(ticket, 'write');
     const { entityId } = opened;

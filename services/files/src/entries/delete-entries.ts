@@ -1,10 +1,9 @@
 import { appendAudited, ticketEntry } from '@kr/audit-trail';
-import type { Logger } from '@kr/telemetry';
-import type { BlobStore } from '../blob/blob-store.ts';
 import { changeBucket } from '../buckets/change-bucket.ts';
+import type { FilesContext } from '../context.ts';
 import { noSuchFile } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
-import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
+import { entryEvent } from './entry-event.ts';
 import { deleteUnfinished, removeIncomplete } from './unfinished-uploads.ts';
 
 const DELETE = `
@@ -14,9 +13,7 @@ const DELETE = `
  * RPC DeleteEntries. The bytes stay until the collection finds them unreferenced.
  * @throws ServiceError - `not_found`: one of the keys is unknown; nothing is deleted - the errors of `changeBucket`
  */
-export function deleteEntries(
-  deps: ChangeEntriesDeps & { blobs: BlobStore; logger: Logger },
-): Rpc<'DeleteEntries'> {
+export function deleteEntries(deps: FilesContext): Rpc<'DeleteEntries'> {
   return async ({ ticket, keys, all }, { principal }) => {
     const opened = deps.openTicket(ticket, 'write');
     const { entityId } = opened;

@@ -1,10 +1,10 @@
 import { entryRows, insertEntries, ticketEntry } from '@kr/audit-trail';
 import { executeWithNext } from '@kr/database';
 import { changeBucket } from '../buckets/change-bucket.ts';
+import type { FilesContext } from '../context.ts';
 import { type FileEntry, fileEntryMessage, findFile } from '../file-entry.ts';
 import { invalidField, noSuchFile } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
-import type { ChangeEntriesDeps } from './entry-event.ts';
 
 const MAX_METADATA_BYTES = 65_536;
 
@@ -59,7 +59,7 @@ const METADATA_OF_OTHERS = `
  * RPC UpdateEntryMetadata. Equal metadata changes nothing and adds no audit entry.
  * @throws ServiceError - `not_found`: no such file - `invalid`: not a JSON object - the errors of `changeBucket`
  */
-export function updateEntryMetadata(deps: ChangeEntriesDeps): Rpc<'UpdateEntryMetadata'> {
+export function updateEntryMetadata(deps: FilesContext): Rpc<'UpdateEntryMetadata'> {
   return async ({ ticket, key, metadataJson }, { principal }) => {
     const opened = deps.openTicket(ticket, 'write');
     const { entityId } = opened;

@@ -2,10 +2,11 @@ import { appendAudited, ticketEntry } from '@kr/audit-trail';
 import { executeWithNext } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
 import { changeBucket } from '../buckets/change-bucket.ts';
+import type { FilesContext } from '../context.ts';
 import { fileEntryMessage, listFiles } from '../file-entry.ts';
 import { invalidField } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
-import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
+import { entryEvent } from './entry-event.ts';
 
 const IMPORT = `
   with owned as (
@@ -23,7 +24,7 @@ const IMPORT = `
  *   - `invalid`: the bucket has entries
  *   - what `changeBucket` throws
  */
-export function importEntries(deps: ChangeEntriesDeps): Rpc<'ImportEntries'> {
+export function importEntries(deps: FilesContext): Rpc<'ImportEntries'> {
   return async ({ ticket }, { principal }) => {
     const opened = deps.openTicket(ticket, 'import');
     const { entityId, ownerId, sourceEntityId } = opened;

@@ -4,10 +4,8 @@ import { fileEntryMessage, findFile, listFiles } from '../file-entry.ts';
 import { noSuchFile } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
 
-type ReadDeps = Pick<FilesContext, 'database' | 'openTicket'>;
-
 /** RPC ListEntries. An unknown bucket is an empty one. @throws ServiceError as the ticket demands */
-export function listEntries({ database, openTicket }: ReadDeps): Rpc<'ListEntries'> {
+export function listEntries({ database, openTicket }: FilesContext): Rpc<'ListEntries'> {
   return async ({ ticket }) => {
     const { entityId } = openTicket(ticket, 'read');
     const entries = await listFiles(database, entityId);
@@ -16,7 +14,7 @@ export function listEntries({ database, openTicket }: ReadDeps): Rpc<'ListEntrie
 }
 
 /** RPC ReadEntry. @throws ServiceError `not_found`: no such file; else as the ticket demands */
-export function readEntry({ database, openTicket }: ReadDeps): Rpc<'ReadEntry'> {
+export function readEntry({ database, openTicket }: FilesContext): Rpc<'ReadEntry'> {
   return async ({ ticket, key }) => {
     const { entityId } = openTicket(ticket, 'read');
     const entry = await findFile(database, entityId, key);
@@ -26,7 +24,7 @@ export function readEntry({ database, openTicket }: ReadDeps): Rpc<'ReadEntry'> 
 }
 
 /** RPC ReadFileTrail. @throws ServiceError `unauthenticated`, `forbidden`: the ticket does not let its bearer read it */
-export function readFileTrail({ database, openTicket }: ReadDeps): Rpc<'ReadFileTrail'> {
+export function readFileTrail({ database, openTicket }: FilesContext): Rpc<'ReadFileTrail'> {
   return async ({ ticket, limit }) => {
     const { parentId } = openTicket(ticket, 'trail');
     return { trail: await readTrail(database, parentId, limit) };
@@ -37,10 +35,7 @@ export function readFileTrail({ database, openTicket }: ReadDeps): Rpc<'ReadFile
 const ANSWER_MS = 50;
 
 /** FilesService.AwaitFileEventsSent. */
-export function awaitFileEventsSent({
-  eventsSent,
-  now,
-}: Pick<FilesContext, 'eventsSent' | 'now'>): Rpc<'AwaitFileEventsSent'> {
+export function awaitFileEventsSent({ eventsSent, now }: FilesContext): Rpc<'AwaitFileEventsSent'> {
   return async (_request, { deadline, signal }) => {
     const timeoutMs = deadline.getTime() - now().getTime() - ANSWER_MS;
     return { areSent: await eventsSent({ timeoutMs, signal }) };

@@ -5,10 +5,11 @@ import { executeWithNext, type Sql } from '@kr/database';
 import { appendEvents } from '@kr/event-bus';
 import { ServiceError } from '@kr/service-error';
 import { changeBucket, checkChangeable } from '../buckets/change-bucket.ts';
+import type { FilesContext } from '../context.ts';
 import { fileEntryMessage, listFiles } from '../file-entry.ts';
 import { invalidField } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
-import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
+import { entryEvent } from './entry-event.ts';
 import { assertMetadataFits, entryMetadata, metadataBytes } from './entry-metadata.ts';
 
 const MAX_KEY_BYTES = 255;
@@ -28,10 +29,6 @@ export function keyProblem(key: string): KeyProblem | undefined {
   return undefined;
 }
 
-export interface StartUploadsDeps extends ChangeEntriesDeps {
-  maxFilesPerEntity: number;
-}
-
 interface Start {
   key: string;
   metadata: string | null;
@@ -44,7 +41,7 @@ interface Start {
  *   - `invalid`: a key that is bad, taken, or named twice; metadata that is no object; too many files
  *   - what `changeBucket` throws
  */
-export function startUploads(deps: StartUploadsDeps): Rpc<'StartUploads'> {
+export function startUploads(deps: FilesContext): Rpc<'StartUploads'> {
   return async ({ ticket, entries }, { principal }) => {
     const opened = deps.openTicket(ticket, 'write');
     const { entityId } = opened;
@@ -98,7 +95,7 @@ async function addEntries(
   opened: Ticket,
   principal: Principal,
   starts: readonly Start[],
-  { maxFilesPerEntity, now }: StartUploadsDeps,
+  { maxFilesPerEntity, now }: FilesContext,
 ): Promise<boolean> {
   const keys = starts.map(({ key }) => key);
   const { entityId, ownerId } = opened;

@@ -1,6 +1,5 @@
 import type { Sql } from '@kr/database';
-import type { Logger } from '@kr/telemetry';
-import type { BlobStore } from '../blob/blob-store.ts';
+import type { FilesContext } from '../context.ts';
 
 /** Deletes the unfinished resumable uploads of these files, or of all files of an entity; returns their ids. */
 export async function deleteUnfinished(
@@ -19,7 +18,7 @@ export async function deleteUnfinished(
 
 /** Removes the bytes of deleted uploads. On errors they are left to the garbage collection. */
 export async function removeIncomplete(
-  { blobs, logger }: { blobs: BlobStore; logger: Logger },
+  { blobs, logger }: FilesContext,
   ids: readonly string[],
 ): Promise<void> {
   for (const id of ids) {

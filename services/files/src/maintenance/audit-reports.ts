@@ -1,6 +1,7 @@
 import type { Audit, DamagedObject } from '@kr/contracts';
-import { executeWithNext, type Sql, type SqlDatabase } from '@kr/database';
+import { executeWithNext, type Sql } from '@kr/database';
 import { requireOperator } from '../access.ts';
+import type { FilesContext } from '../context.ts';
 import type { Rpc } from '../rpc.ts';
 import type { Damage } from './audit-store.ts';
 
@@ -64,7 +65,7 @@ interface DamagedRow extends Omit<DamagedObject, 'damagedAt' | 'verifiedAt'> {
 }
 
 /** RPC ReadAudit. @throws ServiceError `forbidden`: the caller is neither a service nor an operator */
-export function readAudit({ database }: { database: Sql }): Rpc<'ReadAudit'> {
+export function readAudit({ database }: FilesContext): Rpc<'ReadAudit'> {
   return async (_request, { principal }) => {
     requireOperator(principal);
     const [latest, finished] = await Promise.all([
@@ -101,13 +102,6 @@ function instant(at: Date | null): string {
   return at?.toISOString() ?? '';
 }
 
-export interface StartAuditDeps {
-  database: SqlDatabase;
-  now: () => Date;
-  /** Has this process look for work at once. */
-  nudgeAuditor: () => void;
-}
-
 const BEGIN = `
   with begun as (
     insert into audit (started_at, is_hurried) values ($1, $2) on conflict do nothing returning id
@@ -116,9 +110,10 @@ const BEGIN = `
 
 /**
  * RPC StartAudit. A hurried audit replaces an open one.
+ * @param nudgeAuditor makes this process look for work at once
  * @throws ServiceError `forbidden`: the caller is neither a service nor an operator
  */
-export function startAudit({ database, now, nudgeAuditor }: StartAuditDeps): Rpc<'StartAudit'> {
+export function startAudit({ database, now }: FilesContext, nudgeAuditor: () => void): Rpc<'StartAudit'> {
   return async ({ isHurried }, { principal }) => {
     requireOperator(principal);
     const id = await database.$transaction(async (tx) => {

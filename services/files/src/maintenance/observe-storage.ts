@@ -1,16 +1,6 @@
-import type { Sql } from '@kr/database';
-import { type Logger, observeGauges } from '@kr/telemetry';
-import type { AuditConfig } from '../config.ts';
+import { observeGauges } from '@kr/telemetry';
+import type { FilesContext } from '../context.ts';
 import { countDamaged, findAudit } from './audit-reports.ts';
-
-export interface ObserveStorageDeps {
-  database: Sql;
-  now: () => Date;
-  logger: Logger;
-  audit: AuditConfig;
-  /** The number of stored objects without a row in this process' last collection. */
-  orphans: () => number;
-}
 
 const GAUGES = {
   age: {
@@ -32,10 +22,14 @@ const GAUGES = {
   },
 } as const;
 
-/** Shows at each collection of metrics what audits have found. */
-export function observeStorage({ database, now, logger, audit, orphans }: ObserveStorageDeps): {
-  stop(): void;
-} {
+/**
+ * Reports the findings of audits at each collection of metrics.
+ * @param orphans number of stored objects without a row in the last garbage collection of this process
+ */
+export function observeStorage(
+  { database, now, logger, audit }: FilesContext,
+  orphans: () => number,
+): { stop(): void } {
   const periods = audit.everyMs === 0 ? [] : [{ of: 'period' as const, value: audit.everyMs / 1_000 }];
   return observeGauges({
     meter: 'files',

@@ -1,21 +1,7 @@
-import type { SqlDatabase } from '@kr/database';
 import type { ReceivedEvent } from '@kr/event-bus';
-import type { Logger } from '@kr/telemetry';
-import type { BlobStore } from '../blob/blob-store.ts';
-import type { SettlePublications } from '../buckets/publications.ts';
-import type { SealStore } from '../buckets/seal-store.ts';
+import type { FilesContext } from '../context.ts';
 import { deleteUnfinished, removeIncomplete } from '../entries/unfinished-uploads.ts';
 import { bucketLocked } from '../file-errors.ts';
-
-export interface RemoveBucketDeps {
-  database: SqlDatabase;
-  seals: SealStore;
-  blobs: BlobStore;
-  logger: Logger;
-  settle: SettlePublications;
-  now: () => Date;
-  newId: () => string;
-}
 
 const CLOSE = `
   insert into bucket (entity_id, id, state, updated_at) values ($1, $2, 'removed', $3)
@@ -30,7 +16,7 @@ const DELETE_ENTRIES = 'delete from entry where entity_id = $1';
  * @throws ServiceError - `unavailable`: the bucket is sealed and the coordinator cannot be reached - `conflict` (code `draft_locked`):
  * sealed by an undecided publication
  */
-async function removeBucket(deps: RemoveBucketDeps, entityId: string): Promise<void> {
+async function removeBucket(deps: FilesContext, entityId: string): Promise<void> {
   const { database, seals, settle, now, newId, logger } = deps;
   const bucket = await seals.findBucket(database, entityId);
   if (bucket?.state === 'sealed' && bucket.publicationId !== null) await settle([bucket.publicationId]);
@@ -48,20 +34,11 @@ async function removeBucket(deps: RemoveBucketDeps, entityId: string): Promise<v
 const CHANGE = 'update bucket set revision = revision + 1, updated_at = $2 where entity_id = $1';
 
 /** Deletes the files of a published entity whose retention after its removal is over. Safe to repeat. */
-async function purgeBucket({ database, now }: RemoveBucketDeps, entityId: string): Promise<void> {
+async function purgeBucket({ database, now }: FilesContext, entityId: string): Promise<void> {
   await database.$transaction(async (tx) => {
     await tx.$executeRawUnsafe(CHANGE, entityId, now());
     await tx.$executeRawUnsafe(DELETE_ENTRIES, entityId);
   });
-}
-
-/** Which of these ids records or packages have, draft or published, and which of them are purged. */
-export type FindEntityIds = (
-  ids: readonly string[],
-) => Promise<{ known: ReadonlySet<string>; purged: ReadonlySet<string> }>;
-
-export interface RemoveLostBucketsDeps extends RemoveBucketDeps {
-  findEntityIds: FindEntityIds;
 }
 
 const NEXT_BUCKETS = `
@@ -76,7 +53,7 @@ const NEXT_BUCKETS = `
  * bucket is never older than its draft, so one that is listed here without an entity will never have one.
  * @throws ServiceError `unavailable`: a service cannot be reached
  */
-export async function removeLostBuckets(deps: RemoveLostBucketsDeps): Promise<void> {
+export async function removeLostBuckets(deps: FilesContext): Promise<void> {
   const { database, findEntityIds, logger } = deps;
   let removed = 0;
   let purged = 0;
@@ -110,7 +87,7 @@ export const GONE = [
 ] as const;
 
 /** Files end with a draft that was never published, and with the retention of an entity that was removed. */
-export function onEntityGone(deps: RemoveBucketDeps) {
+export function onEntityGone(deps: FilesContext) {
   return async (events: readonly ReceivedEvent<(typeof GONE)[number]>[]): Promise<void> => {
     for (const { payload } of events) {
       if (!('isPublished' in payload)) await purgeBucket(deps, payload.id);

@@ -1,27 +1,14 @@
-import type { Sql, SqlDatabase } from '@kr/database';
+import type { Sql } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
-import type { Logger } from '@kr/telemetry';
 import {
   assertStorable,
-  type ChangeBucketDeps,
   FILE_STATE,
   type FileName,
   type FileState,
   sealOver,
   settlingSeals,
 } from '../buckets/change-bucket.ts';
-import type { KeyedMutex } from './keyed-mutex.ts';
-
-export interface ReserveDeps {
-  database: SqlDatabase;
-  /** By owner. */
-  quotaMutex: KeyedMutex;
-  now: () => Date;
-  maxBytesPerEntity: number;
-  maxBytesPerUser: number;
-  /** Milliseconds that replaced and deleted bytes stay stored, and count. */
-  collectionGraceMs: number;
-}
+import type { FilesContext } from '../context.ts';
 
 /** The upload `id` into a file needs `needed` bytes and takes at most `wanted`. */
 interface BytesRequest extends FileName {
@@ -49,7 +36,7 @@ const ALLOWANCE = `
   user_limit::float8 as "userLimit", granted::float8 as granted`;
 
 function allowanceValues(
-  { now, maxBytesPerEntity, maxBytesPerUser }: ReserveDeps,
+  { now, maxBytesPerEntity, maxBytesPerUser }: FilesContext,
   { entityId, key, id, needed, wanted }: BytesRequest,
 ): unknown[] {
   return [entityId, key, id, needed, wanted, maxBytesPerEntity, maxBytesPerUser, now()];
@@ -58,7 +45,7 @@ function allowanceValues(
 /** The granted bytes. @throws ServiceError `too_large` (`entity_quota_exceeded`, `user_quota_exceeded`) */
 async function grantedBytes(
   sql: Sql,
-  { collectionGraceMs, maxBytesPerEntity }: ReserveDeps,
+  { collectionGraceMs, maxBytesPerEntity }: FilesContext,
   { ownerId, leftOfEntity, leftOfUser, userLimit, granted }: Allowance,
   { needed }: BytesRequest,
 ): Promise<number> {
@@ -91,10 +78,6 @@ function tooManyBytes(of: string, limitBytes: number, leftBytes: number, unrefer
 function minuteAfter(instant: Date, ms: number): string {
   const minute = Math.ceil((instant.getTime() + ms) / 60_000);
   return `${new Date(minute * 60_000).toISOString().slice(0, 16)}Z`;
-}
-
-export interface ReserveBytesDeps extends ReserveDeps, Pick<ChangeBucketDeps, 'settle'> {
-  logger: Logger;
 }
 
 /** Bytes reserved for one PUT. The reservation expires after its process has died. */
@@ -130,7 +113,7 @@ export interface Put extends FileName {
  * @throws ServiceError the errors of `sealOver`, of `settlingSeals`, and `too_large` as `grantedBytes` does
  */
 export async function reserveBytes(
-  deps: ReserveBytesDeps,
+  deps: FilesContext,
   { objectId: id, declaredBytes, ownerId, entityId, key }: Put,
 ): Promise<Reservation> {
   const { database, quotaMutex, settle, now, logger } = deps;
@@ -209,7 +192,7 @@ type UploadName = FileName & { id: string; ownerId: string | null };
  * @throws ServiceError `too_large` as `grantedBytes` does
  */
 export async function reserveForUpload<Result>(
-  deps: ReserveDeps,
+  deps: FilesContext,
   upload: UploadName & { lengthBytes: number | null },
   save: (tx: Sql) => Promise<Result>,
 ): Promise<Result> {
@@ -226,11 +209,7 @@ export async function reserveForUpload<Result>(
  * @returns the number of reserved bytes
  * @throws ServiceError `too_large` as `grantedBytes` does
  */
-export async function reserveMore(
-  deps: ReserveDeps & { maxFileBytes: number },
-  upload: UploadName,
-  needed: number,
-): Promise<number> {
+export async function reserveMore(deps: FilesContext, upload: UploadName, needed: number): Promise<number> {
   return afterOthers(deps, upload, async (tx) => {
     await tx.$queryRawUnsafe('select from upload where id = $1 for update', upload.id);
     const wanted = Math.max(needed, Math.min(needed + STEP_BYTES, deps.maxFileBytes));
@@ -240,7 +219,7 @@ export async function reserveMore(
   });
 }
 
-async function grantBytes(tx: Sql, deps: ReserveDeps, request: BytesRequest): Promise<number> {
+async function grantBytes(tx: Sql, deps: FilesContext, request: BytesRequest): Promise<number> {
   const [allowance] = await tx.$queryRawUnsafe<[Allowance]>(
     `select ${ALLOWANCE} from grant_bytes($1, $2, $3, $4, $5, $6, $7, $8)`,
     ...allowanceValues(deps, request),
@@ -250,7 +229,7 @@ async function grantBytes(tx: Sql, deps: ReserveDeps, request: BytesRequest): Pr
 
 /** In a transaction that begins when no other upload of the owner waits in this process. */
 function afterOthers<Result>(
-  { database, quotaMutex }: ReserveDeps,
+  { database, quotaMutex }: FilesContext,
   { entityId, ownerId }: UploadName,
   run: (tx: Sql) => Promise<Result>,
 ): Promise<Result> {

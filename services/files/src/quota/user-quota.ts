@@ -1,7 +1,7 @@
 import type { Quota } from '@kr/contracts';
-import type { Sql } from '@kr/database';
 import { requireOperator } from '../access.ts';
 import { MOST_BYTES } from '../config.ts';
+import type { FilesContext } from '../context.ts';
 import { invalidField } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
 
@@ -10,12 +10,6 @@ const USER_ID = /^[0-9A-Za-z_.:-]{1,100}$/;
 /** @throws ServiceError `invalid` */
 function checkUserId(userId: string): void {
   if (!USER_ID.test(userId)) throw invalidField('user_id', 'That is not the id of a user.');
-}
-
-export interface UserQuotaDeps {
-  database: Sql;
-  now: () => Date;
-  maxBytesPerUser: number;
 }
 
 /** The counter has the bytes stored until they are removed, and those reserved for uploads under way. */
@@ -29,7 +23,7 @@ const QUOTA = `
       (select max_bytes from quota where owner_id = $1) as own
   ) as usage`;
 
-async function findUserQuota({ database, maxBytesPerUser }: UserQuotaDeps, userId: string): Promise<Quota> {
+async function findUserQuota({ database, maxBytesPerUser }: FilesContext, userId: string): Promise<Quota> {
   const [quota] = await database.$queryRawUnsafe<[Quota]>(QUOTA, userId, maxBytesPerUser);
   return quota;
 }
@@ -41,7 +35,7 @@ async function findUserQuota({ database, maxBytesPerUser }: UserQuotaDeps, userI
  *   - `forbidden`: the caller is neither a service nor an operator
  *   - `invalid`: no user can have that id
  */
-export function readQuota(deps: UserQuotaDeps): Rpc<'ReadQuota'> {
+export function readQuota(deps: FilesContext): Rpc<'ReadQuota'> {
   return async ({ userId }, { principal }) => {
     requireOperator(principal);
     checkUserId(userId);
@@ -57,7 +51,7 @@ const SET_LIMIT = `
  * RPC SetQuota. A limit below the usage deletes nothing, but refuses further bytes.
  * @throws ServiceError - `forbidden`: the caller is neither a service nor an operator - `invalid`: the id or the limit is invalid
  */
-export function setQuota(deps: UserQuotaDeps): Rpc<'SetQuota'> {
+export function setQuota(deps: FilesContext): Rpc<'SetQuota'> {
   const { database, now } = deps;
   return async ({ userId, isDefault, limitBytes }, { principal }) => {
     requireOperator(principal);

@@ -2,20 +2,11 @@ import { failpoint } from '@kr/failpoint';
 import type { ServiceError } from '@kr/service-error';
 import type { BlobStore } from '../blob/blob-store.ts';
 import type { Digests } from '../blob/content-hash.ts';
-import {
-  type ChangeBucketDeps,
-  type FileName,
-  findFileState,
-  sealOver,
-  settlingSeals,
-} from '../buckets/change-bucket.ts';
+import { type FileName, findFileState, sealOver, settlingSeals } from '../buckets/change-bucket.ts';
+import type { FilesContext } from '../context.ts';
 import type { Dimensions, FileEntry } from '../file-entry.ts';
 import { mimetypeOf } from '../http/media-type.ts';
 import { imageDimensions, isMeasured } from './image-dimensions.ts';
-
-export interface AttachContentDeps extends Pick<ChangeBucketDeps, 'database' | 'settle' | 'now' | 'newId'> {
-  blobs: BlobStore;
-}
 
 /** An object in the store. */
 export interface StoredBytes extends Digests {
@@ -73,7 +64,7 @@ export type AttachedEntry = Pick<FileEntry, 'key' | 'createdAt' | 'updatedAt' | 
  *   - `lost` of the claim
  */
 export async function attachContent(
-  { database, blobs, settle, now, newId }: AttachContentDeps,
+  { database, blobs, settle, now, newId }: FilesContext,
   { entityId, key }: FileName,
   { objectId, sizeBytes, md5, sha256, crc32 }: StoredBytes,
   claim: UploadClaim,

@@ -1,13 +1,9 @@
 import { executeWithNext, type Sql } from '@kr/database';
-import { type ChangeBucketDeps, changeBucket, checkPending } from '../buckets/change-bucket.ts';
+import { changeBucket, checkPending } from '../buckets/change-bucket.ts';
+import type { FilesContext } from '../context.ts';
 import { reserveForUpload } from '../quota/reserve-bytes.ts';
-import type { ReceiveBytesDeps } from './receive-bytes.ts';
 import { EXPIRY_MS, type Upload, uploadInUse } from './upload.ts';
-import { type HeldUpload, heldLease, LEASE_MS, type LeaseDeps } from './upload-lease.ts';
-
-export interface BeginUploadDeps extends ReceiveBytesDeps, LeaseDeps, ChangeBucketDeps {
-  database: ChangeBucketDeps['database'];
-}
+import { type HeldUpload, heldLease, LEASE_MS } from './upload-lease.ts';
 
 const INSERT = `
   insert into upload
@@ -40,7 +36,7 @@ export async function replaceUpload(
  * @throws ServiceError - `too_large` as `reserveForUpload` does - the errors of `checkPending`
  */
 export async function beginUpload(
-  deps: BeginUploadDeps,
+  deps: FilesContext,
   begun: Pick<Upload, 'id' | 'entityId' | 'key' | 'ownerId' | 'lengthBytes' | 'metadata'>,
 ): Promise<HeldUpload> {
   const { blobs, hashes, now, newId } = deps;
@@ -71,7 +67,7 @@ const SAVE_LENGTH = 'update upload set length = $3 where id = $1 and lease_holde
 
 /** @throws ServiceError - `too_large` as `reserveForUpload` does - `conflict` (`upload_in_use`): the lease is lost */
 export async function declareLength(
-  deps: BeginUploadDeps,
+  deps: FilesContext,
   { upload, lease }: HeldUpload,
   lengthBytes: number,
 ): Promise<Upload> {
@@ -92,7 +88,7 @@ const DETACH = `
  * Deletes an upload and its bytes. The bytes of a finished one are removed from its entry.
  * @throws ServiceError the errors of `changeBucket` and, if the entry is committed, `checkPending`
  */
-export async function terminateUpload(deps: BeginUploadDeps, { upload, lease }: HeldUpload): Promise<void> {
+export async function terminateUpload(deps: FilesContext, { upload, lease }: HeldUpload): Promise<void> {
   const { database, blobs, hashes } = deps;
   const { id, entityId, key } = upload;
   const detach = () =>

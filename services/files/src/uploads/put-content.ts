@@ -1,26 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '@kr/service-error';
-import type { Logger } from '@kr/telemetry';
-import type { NewContentHash } from '../blob/content-hash.ts';
+import type { FilesContext } from '../context.ts';
 import { fileTooLarge } from '../file-errors.ts';
-import { bufferedBody, type ChunkBuffers, type ProgressLimits } from '../http/body.ts';
+import { bufferedBody } from '../http/body.ts';
 import type { BytesPath, Respond } from '../http/content-path.ts';
 import { breakOff, stalled } from '../http/errors.ts';
-import { type Put, type ReserveBytesDeps, reserveBytes } from '../quota/reserve-bytes.ts';
-import {
-  type AttachContentDeps,
-  type AttachedEntry,
-  attachContent,
-  attachStatement,
-} from './attach-content.ts';
-
-export interface PutContentDeps extends AttachContentDeps, ReserveBytesDeps {
-  maxFileBytes: number;
-  newHash: NewContentHash;
-  buffers: ChunkBuffers;
-  progress: ProgressLimits;
-  logger: Logger;
-}
+import { type Put, reserveBytes } from '../quota/reserve-bytes.ts';
+import { type AttachedEntry, attachContent, attachStatement } from './attach-content.ts';
 
 /**
  * PUT /content/{entityId}/{key}: the bytes of a pending entry; until it is committed the last ones win. They are
@@ -33,7 +19,7 @@ export interface PutContentDeps extends AttachContentDeps, ReserveBytesDeps {
  *   - `insufficient_storage`
  *   - what `changeBucket` throws, before the bytes are read or after
  */
-export function putContent(deps: PutContentDeps): Respond<BytesPath> {
+export function putContent(deps: FilesContext): Respond<BytesPath> {
   return async (request, response, { entityId, key }, { ownerId = null }) => {
     const length = request.headers['content-length'];
     const declaredBytes = length === undefined ? undefined : Number(length);
@@ -50,7 +36,7 @@ export function putContent(deps: PutContentDeps): Respond<BytesPath> {
 const ATTACH = attachStatement('reservation where expires_at > $13::timestamptz', 'delete from reservation');
 
 async function store(
-  deps: PutContentDeps,
+  deps: FilesContext,
   request: IncomingMessage,
   response: ServerResponse,
   put: Put,

@@ -10,6 +10,7 @@ import { type ContentServer, startContentServer } from '../content-server.ts';
 import { type FilesContext, openContext } from '../context.ts';
 import { endThreadsOf } from '../testing/ended-threads.ts';
 import { type FilesUnderTest, GATEWAY, PACKAGES, startFilesUnderTest } from '../testing/files-under-test.ts';
+import { runningHashes } from './running-hashes.ts';
 
 let files: FilesUnderTest;
 let context: FilesContext;
@@ -24,15 +25,15 @@ beforeAll(async () => {
   const logger = createLogger('files', { write: () => {} });
   context = await openContext(files.config, logger);
   const newHash = contentHashes(logger);
-  const seen = {
-    ...context,
-    newHash: (expectedBytes?: number) => {
-      const hash = counted(newHash(expectedBytes));
-      begun.push(hash);
-      return hash;
-    },
+  const seen = (expectedBytes?: number) => {
+    const hash = counted(newHash(expectedBytes));
+    begun.push(hash);
+    return hash;
   };
-  server = await startContentServer(seen, { host: '127.0.0.1', port: 0 });
+  server = await startContentServer(
+    { ...context, newHash: seen, hashes: runningHashes(seen) },
+    { host: '127.0.0.1', port: 0 },
+  );
 });
 afterEach(() => {
   begun = [];

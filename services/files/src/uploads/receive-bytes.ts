@@ -1,22 +1,13 @@
 import { createHash } from 'node:crypto';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import type { BlobStore } from '../blob/blob-store.ts';
-import type { NewContentHash } from '../blob/content-hash.ts';
+import type { FilesContext } from '../context.ts';
 import type { BodyReader } from '../http/body.ts';
 import { HttpRefusal } from '../http/errors.ts';
-import { type ReserveDeps, reserveMore } from '../quota/reserve-bytes.ts';
-import { type AttachContentDeps, attachContent, attachStatement } from './attach-content.ts';
-import type { RunningHashes } from './running-hashes.ts';
+import { reserveMore } from '../quota/reserve-bytes.ts';
+import { attachContent, attachStatement } from './attach-content.ts';
 import { EXPIRY_MS, isKnown, noSuchUpload, type Upload, uploadInUse, uploadTooLarge } from './upload.ts';
 import type { HeldUpload } from './upload-lease.ts';
-
-export interface ReceiveBytesDeps extends ReserveDeps {
-  blobs: BlobStore;
-  hashes: RunningHashes;
-  maxFileBytes: number;
-  logger: Logger;
-}
 
 /** How much a crash may cost of one long request, in bytes. */
 const SAVE_EVERY_BYTES = 16_777_216;
@@ -50,7 +41,7 @@ const SAVE_RECEIVED = `
  * @throws the error of the body
  */
 export async function receiveBytes(
-  deps: ReceiveBytesDeps,
+  deps: FilesContext,
   { upload, lease }: HeldUpload,
   { body, checksum }: ReceivedRequest,
 ): Promise<Upload> {
@@ -124,12 +115,6 @@ function logLostHash(logger: Logger, upload: string, err: unknown): void {
   logger.warn({ err, upload }, 'the hash of an upload is lost, its bytes are read once more at its end');
 }
 
-export interface FinishUploadDeps extends AttachContentDeps {
-  hashes: RunningHashes;
-  newHash: NewContentHash;
-  logger: Logger;
-}
-
 const ATTACH = attachStatement(
   'upload where lease_holder = $13::uuid and received = length',
   'update upload set finished_at = $10',
@@ -140,7 +125,7 @@ const ATTACH = attachStatement(
  *
  * @throws ServiceError as `attachContent` does
  */
-export async function finishIfComplete(deps: FinishUploadDeps, held: HeldUpload): Promise<void> {
+export async function finishIfComplete(deps: FilesContext, held: HeldUpload): Promise<void> {
   const { upload, lease } = held;
   const { id, receivedBytes: sizeBytes, lengthBytes, isFinished } = upload;
   if (isFinished || sizeBytes !== lengthBytes) return;
@@ -152,7 +137,7 @@ export async function finishIfComplete(deps: FinishUploadDeps, held: HeldUpload)
 }
 
 /** As computed on arrival, if one process has received all bytes; else they are read again. */
-async function digestsOf({ blobs, hashes, newHash, logger }: FinishUploadDeps, upload: Upload) {
+async function digestsOf({ blobs, hashes, newHash, logger }: FilesContext, upload: Upload) {
   const running = hashes.after(upload);
   try {
     if (running !== undefined) return await running.digests();

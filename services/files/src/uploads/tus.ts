@@ -12,18 +12,13 @@ import {
 } from '@tus/server';
 import { isUuid } from '../blob/blob-store.ts';
 import { checkChangeable } from '../buckets/change-bucket.ts';
+import type { FilesContext } from '../context.ts';
 import { invalidField } from '../file-errors.ts';
-import { type BodyReader, bufferedBody, type ChunkBuffers, type ProgressLimits } from '../http/body.ts';
+import { type BodyReader, bufferedBody } from '../http/body.ts';
 import type { BytesPath, Respond } from '../http/content-path.ts';
 import { breakOff, HttpRefusal, stalled } from '../http/errors.ts';
-import { type BeginUploadDeps, beginUpload, declareLength, terminateUpload } from './begin-upload.ts';
-import {
-  type FinishUploadDeps,
-  finishIfComplete,
-  receiveBytes,
-  type UploadChecksum,
-} from './receive-bytes.ts';
-import { runningHashes } from './running-hashes.ts';
+import { beginUpload, declareLength, terminateUpload } from './begin-upload.ts';
+import { finishIfComplete, receiveBytes, type UploadChecksum } from './receive-bytes.ts';
 import { noSuchUpload, type Upload, uploadTooLarge } from './upload.ts';
 import { CHECKSUM_ALGORITHMS, uploadChecksum } from './upload-checksum.ts';
 import { acquireLease, type HeldUpload } from './upload-lease.ts';
@@ -60,14 +55,6 @@ const REFUSALS = new Map<unknown, (maxBytes: number) => Error>([
   [ERRORS.ERR_MAX_SIZE_EXCEEDED, uploadTooLarge],
 ]);
 
-interface UploadsDeps extends BeginUploadDeps, FinishUploadDeps {
-  database: BeginUploadDeps['database'];
-  buffers: ChunkBuffers;
-  progress: ProgressLimits;
-}
-
-export type AnswerTusDeps = Omit<UploadsDeps, 'hashes'>;
-
 /** One request for an upload. */
 interface TusRequest {
   /** Whether the request creates the upload. */
@@ -84,12 +71,12 @@ interface TusRequest {
  */
 class RequestedUpload extends DataStore implements Locker {
   override readonly extensions = EXTENSIONS.split(',');
-  readonly #deps: UploadsDeps;
+  readonly #deps: FilesContext;
   readonly #request: TusRequest;
   /** As this request has left it; undefined when there is none. */
   held: HeldUpload | undefined;
 
-  constructor(deps: UploadsDeps, request: TusRequest) {
+  constructor(deps: FilesContext, request: TusRequest) {
     super();
     this.#deps = deps;
     this.#request = request;
@@ -181,7 +168,7 @@ class RequestedUpload extends DataStore implements Locker {
 }
 
 /** OPTIONS /uploads/…: the supported parts of the protocol. */
-export function tusCapabilities({ maxFileBytes }: Pick<AnswerTusDeps, 'maxFileBytes'>): Respond<BytesPath> {
+export function tusCapabilities({ maxFileBytes }: Pick<FilesContext, 'maxFileBytes'>): Respond<BytesPath> {
   return async (_request, response) => {
     response.writeHead(204, {
       'tus-resumable': VERSION,
@@ -199,8 +186,7 @@ export function tusCapabilities({ maxFileBytes }: Pick<AnswerTusDeps, 'maxFileBy
  * pending entry by tus 1.0, which the library implements.
  * @throws ServiceError, HttpRefusal refusals of the protocol, the bucket or the storage
  */
-export function answerTus(given: AnswerTusDeps): Respond<BytesPath> {
-  const deps = { ...given, hashes: runningHashes(given.newHash) };
+export function answerTus(deps: FilesContext): Respond<BytesPath> {
   return async (request, response, { entityId, key, uploadId }, { ownerId = null }) => {
     response.setHeader('tus-resumable', VERSION);
     const headers = headersFor(request);
