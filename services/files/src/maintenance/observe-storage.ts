@@ -24,11 +24,11 @@ const GAUGES = {
 
 /**
  * Reports the findings of audits at each collection of metrics.
- * @param orphans number of stored objects without a row in the last garbage collection of this process
+ * @param unreferenced number of stored objects without a row in the last garbage collection of this process
  */
 export function observeStorage(
   { database, now, logger, audit }: FilesContext,
-  orphans: () => number,
+  unreferenced: () => number,
 ): { stop(): void } {
   const periods = audit.everyMs === 0 ? [] : [{ of: 'period' as const, value: audit.everyMs / 1_000 }];
   return observeGauges({
@@ -47,7 +47,7 @@ export function observeStorage(
         { of: 'different', value: counts.different },
         { of: 'missing', value: counts.missing },
         { of: 'unreadable', value: counts.unreadable },
-        { of: 'orphans', value: orphans() },
+        { of: 'orphans', value: unreferenced() },
       ];
     },
   });
