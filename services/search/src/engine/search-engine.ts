@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { EntityForm, EntityKind, IndexedEntity, SuggestionType } from '../documents/entity.ts';
 import type { Box } from '../documents/geometry-boxes.ts';
 import type { IndexRow } from '../documents/index-row.ts';
-import type { QueryNode } from '../query/query-tree.ts';
+import type { Condition } from '../query/lower-query.ts';
 
 export function searchTimeout(cause?: unknown): ServiceError {
   return new ServiceError('unavailable', 'The search took too long.', {
@@ -67,7 +67,7 @@ export type Sort = 'bestmatch' | 'newest' | 'oldest' | 'version' | 'updated-desc
 export interface EngineSearch {
   viewer: Viewer;
   scope: Scope;
-  query: QueryNode | null;
+  query: Condition | null;
   /** Documents with a geometry in any of them; null does not restrict. */
   boxes: readonly Box[] | null;
   sort: Sort;

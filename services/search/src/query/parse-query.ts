@@ -3,13 +3,13 @@ import { textTokens } from '../documents/text-tokens.ts';
 import { fieldPath } from './field-paths.ts';
 import { syntaxError, tooComplex } from './query-error.ts';
 import { type Token, tokenizeQuery } from './query-lexer.ts';
-import { scansOf } from './query-scans.ts';
 import {
   type BoolNode,
   QUERY_LIMITS,
   type QueryLimits,
   type QueryNode,
   type RangeBound,
+  type RangeNode,
   type WildcardPart,
 } from './query-tree.ts';
 
@@ -28,13 +28,7 @@ export function parseQuery(text: string, limits: QueryLimits = QUERY_LIMITS): Qu
   if (text.length > limits.maxLength) {
     throw tooComplex(`The query is longer than ${limits.maxLength} characters`, limits.maxLength);
   }
-  const query = new Parser(tokenizeQuery(text), text.length, limits).parse();
-  const excess = scansOf(query)[limits.maxScans];
-  if (excess) {
-    const what = 'wildcards inside words and ranges of texts';
-    throw tooComplex(`More than ${limits.maxScans} ${what}`, excess.position);
-  }
-  return query;
+  return new Parser(tokenizeQuery(text), text.length, limits).parse();
 }
 
 type Occur = 'must' | 'should' | 'mustNot';
@@ -50,6 +44,7 @@ class Parser {
   #at = 0;
   #clauses = 0;
   #wildcards = 0;
+  #scans = 0;
   #fuzzies = 0;
 
   constructor(tokens: readonly Token[], length: number, limits: QueryLimits) {
@@ -137,7 +132,7 @@ class Parser {
     const bound: RangeBound = { value, isInclusive: operator.endsWith('='), position: valuePosition };
     const isLower = operator.startsWith('>');
     this.#boost();
-    return this.#counted(token, {
+    return this.#countedRange(token, {
       type: 'range',
       field,
       lower: isLower ? bound : null,
@@ -197,7 +192,7 @@ class Parser {
     if (field === null) throw syntaxError('A range needs a field', token.position);
     const bound = (value: string, isInclusive: boolean, position: number): RangeBound | null =>
       value === '*' ? null : { value, isInclusive, position };
-    const node = this.#counted(token, {
+    const node = this.#countedRange(token, {
       type: 'range',
       field,
       lower: bound(token.lower, token.opens === '[', token.lowerPosition),
@@ -231,9 +226,11 @@ class Parser {
         position,
       );
     }
-    if (words.length > 1 && !isStar(parts.slice(1))) {
+    const isAtEnd = isStar(parts.slice(1));
+    if (words.length > 1 && !isAtEnd) {
       throw syntaxError('After several words only "*" at the end of them is possible', position);
     }
+    if (!isAtEnd) this.#countScan(position);
     return this.#counted(token, { type: 'wildcard', field, parts, boost, position });
   }
 
@@ -262,6 +259,20 @@ class Parser {
       boost: this.#boost(),
       position,
     });
+  }
+
+  /** No index answers ranges of words and of exact values. */
+  #countedRange(token: Token, node: RangeNode): QueryNode {
+    const isBounded = node.lower !== null || node.upper !== null;
+    if (isBounded && ['text', 'keyword'].includes(fieldType(node.field))) this.#countScan(node.position);
+    return this.#counted(token, node);
+  }
+
+  #countScan(position: number): void {
+    const { maxScans } = this.#limits;
+    this.#scans += 1;
+    if (this.#scans > maxScans)
+      throw tooComplex(`More than ${maxScans} wildcards inside words and ranges of texts`, position);
   }
 
   #boost(): number {

@@ -4,6 +4,7 @@ import { ServiceError } from '@kr/service-error';
 import type { EntityKind } from '../documents/entity.ts';
 import type { EngineSearch, Sort, Viewer } from '../engine/search-engine.ts';
 import { parseBoundingBox } from '../query/bounding-box.ts';
+import { lowerQuery } from '../query/lower-query.ts';
 import { parseQuery } from '../query/parse-query.ts';
 import type { QueryLimits } from '../query/query-tree.ts';
 import { type CursorSort, invalidCursor, readCursor } from './cursor.ts';
@@ -82,7 +83,7 @@ export function readSearch(
       onlyIds: listing.takesIds ? request.onlyIds : null,
       publishedIds: request.publishedIds,
     },
-    query,
+    query: query && lowerQuery(query),
     boxes,
     sort: cursorSort ?? readSort(request.sort, listing, query !== null),
     offset: (page - 1) * size,

@@ -10,15 +10,15 @@ import type {
   SortPosition,
   Viewer,
 } from '../search-engine.ts';
-import { compileQuery, NOTHING, type Query } from './compile-query.ts';
 import {
-  innerFacet,
-  instantOf,
-  isInner,
-  microsOf,
   NESTED_FACET,
-  type StoredContent,
-} from './stored-document.ts';
+  narrowingValues,
+  type Readable,
+  readableDrafts,
+  readablePublished,
+} from '../search-rules.ts';
+import { compileQuery, NOTHING, type Query } from './compile-query.ts';
+import { facetName, innerFacet, instantOf, microsOf, type StoredContent } from './stored-document.ts';
 
 const EVERYTHING: Query = { match_all: {} };
 
@@ -32,26 +32,28 @@ export function scopeFilters(scope: Scope, viewer: Viewer, now: Date): Query[] {
   ];
 }
 
-function formFilters({ forms, latestOnly }: Scope, viewer: Viewer, now: Date): Query[] {
+function formFilters(scope: Scope, viewer: Viewer, now: Date): Query[] {
+  const { forms, latestOnly } = scope;
+  const mayRead = readableQuery(readablePublished(viewer), now);
+  const mayReadDraft = readableQuery(readableDrafts(viewer, scope), now);
   const isDraft: Query = { term: { form: 'draft' } };
   const isPublished: Query = { term: { form: 'published' } };
   const hasDraft: Query = { term: { hasDraft: true } };
   switch (forms) {
     case 'published':
-      return [isPublished, mayRead(viewer, now), ...(latestOnly ? [{ term: { isLatest: true } }] : [])];
+      return [isPublished, mayRead, ...(latestOnly ? [{ term: { isLatest: true } }] : [])];
     case 'own':
       return [
         anyOf([isDraft, { bool: { must_not: [hasDraft] } }]),
-        mayReadDraft({ ...viewer, seesAll: false }),
+        mayReadDraft,
         ...(latestOnly ? [{ term: { isLatestDraft: true } }] : []),
       ];
     case 'either': {
-      const draft = mayReadDraft(viewer);
-      const hidden: Query = { bool: { filter: [hasDraft, draft] } };
+      const hidden: Query = { bool: { filter: [hasDraft, mayReadDraft] } };
       return [
         anyOf([
-          { bool: { filter: [isDraft, draft] } },
-          { bool: { filter: [isPublished, mayRead(viewer, now)], must_not: [hidden] } },
+          { bool: { filter: [isDraft, mayReadDraft] } },
+          { bool: { filter: [isPublished, mayRead], must_not: [hidden] } },
         ]),
         ...(latestOnly ? [{ term: { isLatestDraft: true } }] : []),
       ];
@@ -59,30 +61,21 @@ function formFilters({ forms, latestOnly }: Scope, viewer: Viewer, now: Date): Q
   }
 }
 
-/** Published forms: public ones, the viewer's, and those opened by a link. */
-function mayRead(viewer: Viewer, now: Date): Query {
-  if (viewer.seesAll) return EVERYTHING;
-  return anyOf([
-    { term: { recordAccess: 'public' } },
-    { range: { embargoUntil: { lte: microsOf(now.toISOString()) } } },
-    ...personal(viewer.userId, viewer.viewParentIds),
-  ]);
-}
-
-function mayReadDraft(viewer: Viewer): Query {
-  if (viewer.seesAll) return EVERYTHING;
-  const conditions = personal(viewer.userId, viewer.previewParentIds);
-  return conditions.length > 0 ? anyOf(conditions) : NOTHING;
-}
-
-/** Links of parents: a package's link opens the resources that it manages. */
-function personal(userId: string | null, parentIds: readonly string[]): Query[] {
-  return [
-    ...(userId === null ? [] : [{ term: { ownerId: userId } }]),
-    ...(parentIds.length === 0
-      ? []
-      : [{ terms: { parentId: [...parentIds] } }, { terms: { managedBy: [...parentIds] } }]),
+function readableQuery(readable: Readable, now: Date): Query {
+  if (readable === 'all') return EVERYTHING;
+  const { isPublic, ownerId, parentIds } = readable;
+  const ids = [...parentIds];
+  const conditions: Query[] = [
+    ...(isPublic
+      ? [
+          { term: { recordAccess: 'public' } },
+          { range: { embargoUntil: { lte: microsOf(now.toISOString()) } } },
+        ]
+      : []),
+    ...(ownerId === null ? [] : [{ term: { ownerId } }]),
+    ...(ids.length === 0 ? [] : [{ terms: { parentId: ids } }, { terms: { managedBy: ids } }]),
   ];
+  return conditions.length > 0 ? anyOf(conditions) : NOTHING;
 }
 
 function anyOf(should: Query[]): Query {
@@ -165,26 +158,15 @@ function boxFilters(boxes: EngineSearch['boxes']): Query[] {
   ];
 }
 
-/** A selected outer value of a nested facet is replaced by its selected inner values. */
 function selectionFilters(selected: EngineSearch['selected']): Query[] {
   return Object.entries(selected).map(([facet, values]) => {
-    const outerWithInner = new Set(
-      values.flatMap((value) => (value.includes('::') ? [value.split('::', 1)[0]] : [])),
-    );
-    const chosen = values.filter((value) => !outerWithInner.has(value));
-    const inner = chosen.filter((value) => isInner(facet, value)).map(storableText);
-    const outer = chosen.filter((value) => !isInner(facet, value)).map(storableText);
-    return {
-      bool: {
-        should: [
-          { terms: { [`facets.${facet}`]: outer } },
-          { terms: { [`facets.${innerFacet(facet)}`]: inner } },
-        ],
-        minimum_should_match: 1,
-      },
-    };
+    const byField = Map.groupBy(narrowingValues(facet, values), (value) => facetField(facet, value));
+    const conditions = [...byField].map(([field, some]) => ({ terms: { [field]: some.map(storableText) } }));
+    return conditions.length > 0 ? anyOf(conditions) : NOTHING;
   });
 }
+
+const facetField = (facet: string, value: string): string => `facets.${facetName(facet, value)}`;
 
 type Aggregations = Record<string, estypes.AggregationsAggregationContainer>;
 

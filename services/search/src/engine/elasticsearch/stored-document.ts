@@ -4,6 +4,7 @@ import { cachedByField } from '../../documents/fields.ts';
 import type { IndexRow } from '../../documents/index-row.ts';
 import { fieldLexeme, storableText } from '../../documents/text-tokens.ts';
 import type { Head } from '../search-engine.ts';
+import { nestedValue } from '../search-rules.ts';
 
 /** Instants as microseconds since 1970 in decimal text: beyond 2255 they are no exact numbers of JavaScript. */
 export function microsOf(instant: string): string {
@@ -108,24 +109,21 @@ export function* encodeRow(row: IndexRow): Generator<void, StoredContent> {
   };
 }
 
-/** The facet that has values within values. */
-export const NESTED_FACET = 'resource_type';
-
 export const innerFacet = (facet: string): string => `${facet}::`;
+
+/** The name under which a value of a facet is stored. */
+export function facetName(facet: string, value: string): string {
+  return nestedValue(facet, value) === null ? facet : innerFacet(facet);
+}
 
 function storedFacets(facets: IndexedEntity['facets']): Record<string, string[]> {
   const stored: Record<string, string[]> = {};
   for (const [facet, values] of Object.entries(facets)) {
     for (const value of values) {
-      const name = isInner(facet, value) ? innerFacet(facet) : facet;
+      const name = facetName(facet, value);
       stored[name] ??= [];
       stored[name].push(storableText(value));
     }
   }
   return stored;
-}
-
-/** Whether a value of a facet is one within another: `outer::inner`. */
-export function isInner(facet: string, value: string): boolean {
-  return facet === NESTED_FACET && value.includes('::');
 }

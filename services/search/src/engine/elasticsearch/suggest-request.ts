@@ -1,6 +1,7 @@
 import type { estypes } from '@elastic/elasticsearch';
 import { storableText } from '../../documents/text-tokens.ts';
 import type { EngineSuggest, Suggestion, SuggestionSource } from '../search-engine.ts';
+import { suggestScope } from '../search-rules.ts';
 import type { Query } from './compile-query.ts';
 import { scopeFilters } from './search-request.ts';
 
@@ -19,7 +20,6 @@ export function suggestRequest({
   limit,
   now,
 }: EngineSuggest): estypes.SearchRequest {
-  const scope = { forms: 'published', kinds, latestOnly: true, onlyIds: null, publishedIds: [] } as const;
   const fitting: Query = {
     bool: {
       filter: [
@@ -32,7 +32,7 @@ export function suggestRequest({
     query: {
       bool: {
         filter: [
-          ...scopeFilters(scope, viewer, now),
+          ...scopeFilters(suggestScope(kinds), viewer, now),
           { nested: { path: 'suggestions', score_mode: 'none', query: fitting } },
         ],
       },

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { storableText } from '../../documents/text-tokens.ts';
 import type { FacetCount } from '../search-engine.ts';
+import { nestedValue } from '../search-rules.ts';
 import type { TimedQueries } from './timed-queries.ts';
 
 /** Facet entries that are kept once for all documents that have them. */
@@ -33,9 +34,8 @@ function facetSet(entries: readonly string[]): FacetSet {
 
 /** The format of a value in a set: `facet=value`, or `facet::outer=inner`. */
 export function facetEntry(facet: string, value: string): string {
-  const separator = facet === 'resource_type' ? value.indexOf('::') : -1;
-  if (separator < 0) return `${facet}=${value}`;
-  return `${facet}::${value.slice(0, separator)}=${value.slice(separator + 2)}`;
+  const nested = nestedValue(facet, value);
+  return nested === null ? `${facet}=${value}` : `${facet}::${nested.outer}=${nested.inner}`;
 }
 
 /** The parts of a `facetEntry`: the name of the counts, the facet, and the value. */

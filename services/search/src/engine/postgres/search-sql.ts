@@ -1,4 +1,5 @@
 import type { EngineSearch, Scope, Sort, SortPosition, Viewer } from '../search-engine.ts';
+import { narrowingValues, type Readable, readableDrafts, readablePublished } from '../search-rules.ts';
 import { type CompiledQuery, compileSql } from './compile-sql.ts';
 import { facetEntry, isFree } from './facets.ts';
 import { Parameters } from './parameters.ts';
@@ -68,20 +69,20 @@ export function scopeConditions(
     case 'published':
       // Written so that no index is used: nearly all rows are published.
       conditions.push(scope.latestOnly ? 'd.is_latest' : `d.form <> 'draft'`);
-      conditions.push(mayRead(viewer, now, parameters));
+      conditions.push(readableSql(readablePublished(viewer), now, parameters));
       break;
     case 'own': {
-      const own = mayReadDraft({ ...viewer, seesAll: false }, parameters);
+      const own = readableSql(readableDrafts(viewer, scope), now, parameters);
       // Otherwise the terms of all documents of a prolific owner would be read.
       conditions.push(`(d.form = 'draft' OR NOT d.has_draft)`, isByWords ? `(${own}) IS TRUE` : own);
       if (scope.latestOnly) conditions.push('d.is_latest_draft');
       break;
     }
     case 'either': {
-      const draft = mayReadDraft(viewer, parameters);
+      const draft = readableSql(readableDrafts(viewer, scope), now, parameters);
       conditions.push(
         `CASE d.form WHEN 'draft' THEN ${draft}` +
-          ` ELSE ${mayRead(viewer, now, parameters)} AND NOT (d.has_draft AND coalesce(${draft}, false)) END`,
+          ` ELSE ${readableSql(readablePublished(viewer), now, parameters)} AND NOT (d.has_draft AND coalesce(${draft}, false)) END`,
       );
       if (scope.latestOnly) conditions.push('d.is_latest_draft');
       break;
@@ -90,32 +91,20 @@ export function scopeConditions(
   return conditions;
 }
 
-/** Published forms: public ones, the viewer's, and those opened by a link. */
-function mayRead(viewer: Viewer, now: Date, parameters: Parameters): string {
-  if (viewer.seesAll) return 'true';
-  const open = [
-    `d.record_access = 'public'`,
-    `coalesce(d.embargo_until <= ${parameters.add(now.toISOString())}::timestamptz, false)`,
+function readableSql(readable: Readable, now: Date, parameters: Parameters): string {
+  if (readable === 'all') return 'true';
+  const { isPublic, ownerId, parentIds } = readable;
+  const embargoEnds = () => `${parameters.add(now.toISOString())}::timestamptz`;
+  const isOneOf = (column: string, ids: string) => `${column} = ANY (${ids}::text[])`;
+  const ids = parentIds.length === 0 ? null : parameters.add([...parentIds]);
+  const conditions = [
+    ...(isPublic
+      ? [`d.record_access = 'public'`, `coalesce(d.embargo_until <= ${embargoEnds()}, false)`]
+      : []),
+    ...(ownerId === null ? [] : [`d.owner_id = ${parameters.add(ownerId)}`]),
+    ...(ids === null ? [] : [isOneOf('d.parent_id', ids), isOneOf('d.managed_by', ids)]),
   ];
-  return `(${[...open, ...personal(viewer.userId, viewer.viewParentIds, parameters)].join(' OR ')})`;
-}
-
-function mayReadDraft(viewer: Viewer, parameters: Parameters): string {
-  if (viewer.seesAll) return 'true';
-  const conditions = personal(viewer.userId, viewer.previewParentIds, parameters);
   return conditions.length > 0 ? `(${conditions.join(' OR ')})` : 'false';
-}
-
-function personal(userId: string | null, parentIds: readonly string[], parameters: Parameters): string[] {
-  return [
-    ...(userId === null ? [] : [`d.owner_id = ${parameters.add(userId)}`]),
-    ...(parentIds.length === 0 ? [] : [openedBy(parameters.add([...parentIds]))]),
-  ];
-}
-
-/** Links of these parents: a package's link opens the resources that it manages. */
-function openedBy(parentIds: string): string {
-  return `d.parent_id = ANY (${parentIds}::text[]) OR d.managed_by = ANY (${parentIds}::text[])`;
 }
 
 export interface SearchStatement {
@@ -261,18 +250,10 @@ function boxConditions({ boxes }: EngineSearch, parameters: Parameters): string[
 /** Of the others than the free facets many sets have a value, but only one of each document. */
 function selectionConditions(selected: EngineSearch['selected'], parameters: Parameters): string[] {
   return Object.entries(selected).map(([facet, values]) => {
-    const entries = parameters.add(selectionEntries(facet, values));
+    const entries = parameters.add(narrowingValues(facet, values).map((value) => facetEntry(facet, value)));
     const sets = `SELECT s.id::text FROM ${parameters.schema}.index_facet_set s WHERE s.entries && ${entries}::text[]`;
     return isFree(facet)
       ? `string_to_array(d.facet_sets, ' ') && ARRAY(${sets})`
       : `split_part(d.facet_sets, ' ', 1) IN (${sets})`;
   });
-}
-
-/** A selected outer value of a nested facet is replaced by its selected inner values. */
-function selectionEntries(facet: string, values: readonly string[]): string[] {
-  const outerWithInner = new Set(
-    values.flatMap((value) => (value.includes('::') ? [value.split('::', 1)[0]] : [])),
-  );
-  return values.filter((value) => !outerWithInner.has(value)).map((value) => facetEntry(facet, value));
 }

@@ -1,35 +1,26 @@
-import type { FuzzyNode, QueryNode } from '../../query/query-tree.ts';
-import { type SimilarTo, similarTo } from '../../query/similar-words.ts';
+import { type Condition, type FuzzyCondition, fuzzyConditions } from '../../query/lower-query.ts';
 import type { TimedQueries } from './timed-queries.ts';
 
-/** The expansions of each `~` of a query, without words that no text contains. */
-export type SimilarWords = ReadonlyMap<FuzzyNode, readonly string[]>;
+/** The words of the index for each `~` of a query. */
+export type SimilarWords = ReadonlyMap<FuzzyCondition, readonly string[]>;
 
-/** @throws ServiceError `invalid`: see `similarTo` */
 export async function similarWords(
   queries: TimedQueries,
   schema: string,
-  query: QueryNode | null,
+  query: Condition | null,
 ): Promise<SimilarWords> {
-  const found = new Map<FuzzyNode, readonly string[]>();
-  for (const node of query === null ? [] : fuzzyNodes(query)) {
-    const wanted = similarTo(node);
-    if (wanted === null) continue;
-    found.set(node, wanted.distance === 0 ? [wanted.word] : await wordsLike(queries, schema, wanted));
+  const found = new Map<FuzzyCondition, readonly string[]>();
+  for (const condition of query === null ? [] : fuzzyConditions(query)) {
+    const { word, distance } = condition;
+    found.set(condition, distance === 0 ? [word] : await wordsLike(queries, schema, condition));
   }
   return found;
-}
-
-function fuzzyNodes(node: QueryNode): FuzzyNode[] {
-  if (node.type === 'fuzzy') return [node];
-  if (node.type !== 'bool') return [];
-  return [...node.must, ...node.should, ...node.mustNot].flatMap(fuzzyNodes);
 }
 
 async function wordsLike(
   queries: TimedQueries,
   schema: string,
-  { word, distance }: SimilarTo,
+  { word, distance }: FuzzyCondition,
 ): Promise<string[]> {
   const { rows } = await queries.query<{ word: string }>(wordsLikeIn(schema), [word, distance]);
   return rows.map((row) => row.word);

@@ -2,6 +2,7 @@ import type { SuggestionType } from '../../documents/entity.ts';
 import type { IndexRow } from '../../documents/index-row.ts';
 import { fieldLexeme } from '../../documents/text-tokens.ts';
 import type { Answered, EngineSuggest, Suggestion, SuggestionSource } from '../search-engine.ts';
+import { suggestScope } from '../search-rules.ts';
 import { Parameters, quoteLexeme } from './parameters.ts';
 import { scopeConditions } from './search-sql.ts';
 import type { TimedQueries } from './timed-queries.ts';
@@ -52,9 +53,8 @@ function readSource(text: string): SuggestionSource {
 function suggestSql({ viewer, kinds, type, prefixes, limit, now }: EngineSuggest, schema: string) {
   const parameters = new Parameters(schema);
   const lexemes = prefixes.map((prefix) => fieldLexeme(FIELDS[type], prefix));
-  const scope = { forms: 'published', kinds, latestOnly: true, onlyIds: null, publishedIds: [] } as const;
   const conditions = [
-    ...scopeConditions({ scope, viewer, now, isByWords: true }, parameters),
+    ...scopeConditions({ scope: suggestScope(kinds), viewer, now, isByWords: true }, parameters),
     `d.terms @@ ${parameters.add(lexemes.map((lexeme) => `${quoteLexeme(lexeme)}:*`).join(' & '))}::tsquery`,
     `starts_with(entry, ${parameters.add(`${type}=`)})`,
     ...prefixes.map((prefix) => `strpos(split_part(entry, E'\\n', 1), ${parameters.add(` ${prefix}`)}) > 0`),

@@ -1,6 +1,7 @@
 import { textTokens } from '../../documents/text-tokens.ts';
 import type { EngineAnswer, EngineSearch, EngineSuggest, Viewer } from '../../engine/search-engine.ts';
 import { parseBoundingBox } from '../../query/bounding-box.ts';
+import { lowerQuery } from '../../query/lower-query.ts';
 import { parseQuery } from '../../query/parse-query.ts';
 
 const STRANGER: Viewer = { seesAll: false, userId: null, viewParentIds: [], previewParentIds: [] };
@@ -14,8 +15,9 @@ export interface SearchTraits extends Partial<Omit<EngineSearch, 'query' | 'boxe
 
 /** A stranger's search of everything published, oldest first, but for the traits given. */
 export function aSearch({ q = '', bbox = '', viewer, scope, ...rest }: SearchTraits = {}): EngineSearch {
+  const query = parseQuery(q);
   return {
-    query: parseQuery(q),
+    query: query && lowerQuery(query),
     boxes: parseBoundingBox(bbox),
     viewer: { ...STRANGER, ...viewer },
     scope: {

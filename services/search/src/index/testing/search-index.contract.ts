@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { EngineHit, Scope, Sort, Tombstone } from '../../engine/search-engine.ts';
+import { lowerQuery } from '../../query/lower-query.ts';
 import { MOST_SLOP } from '../../query/query-tree.ts';
 import { aSearch, aSuggest, idsOf, type SearchTraits, type SuggestTraits } from './a-search.ts';
 import { anEntity, type EntityTraits } from './an-entity.ts';
@@ -224,7 +225,14 @@ export function describeSearchIndex(name: string, makeEngine: () => Promise<Test
       });
 
       test.each(['science wild', 'university josiah'])('%j is no phrase of two values', async (text) => {
-        const query = { type: 'phrase', field: null, text, slop: MOST_SLOP, boost: 1, position: 0 } as const;
+        const query = lowerQuery({
+          type: 'phrase',
+          field: null,
+          text,
+          slop: MOST_SLOP,
+          boost: 1,
+          position: 0,
+        });
         expect(idsOf(await tested.index.search({ ...aSearch(), query }))).toEqual([]);
       });
 
