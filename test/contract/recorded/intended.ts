@@ -182,8 +182,7 @@ interface Difference {
 }
 
 const NO_CREDENTIALS = 'missing credentials on routes that need them';
-const FAILS_THERE =
-  'non-object bodies, pending files, unknown schemes and similar input';
+const FAILS_THERE = 'non-object bodies, pending files, unknown schemes and similar input';
 const FILE_NAMES = 'file names with `/` or `\\`';
 
 const INTERNAL_ERROR =
