@@ -72,7 +72,7 @@ export function decodeEvent<Subject extends EventSubject>(
   if (!ID.test(header('ce-id'))) throw new Error('no ce-id, or one that is none');
   if (!Number.isSafeInteger(revision)) throw new Error('ce-revision is no whole number');
   if (Number.isNaN(time.getTime())) throw new Error('ce-time is no instant');
-  const event: ReceivedEvent<EventSubject> = {
+  return {
     id: header('ce-id'),
     subject,
     payload: codec.decode(data),
@@ -80,8 +80,7 @@ export function decodeEvent<Subject extends EventSubject>(
     revision,
     time,
     traceHeaders: traceHeadersOf(header),
-  } as ReceivedEvent<EventSubject>;
-  return event as ReceivedEvent<Subject>;
+  } as ReceivedEvent as ReceivedEvent<Subject>;
 }
 
 function traceHeadersOf(header: EncodedEvent['header']): Record<string, string> {

@@ -51,14 +51,15 @@ function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd');
 }
 
-export interface DeadLetterDeps {
+interface DeadLetterDeps {
   database: Sql;
   /** All consumers of the service. */
   consumers: readonly { durable: string; replay(subject: string, stored: EncodedEvent): Promise<void> }[];
 }
 
-const LARGEST_LIST = 1_000;
-const MOST_FAILURES = 100;
+/** The maximum of listed dead letters, and of ids to replay. */
+const MAX_LIST = 1_000;
+const MAX_FAILURES = 100;
 const PAGE = 100;
 /** `id` is text here, so lists are ordered by `dead_letter.id`. */
 const COLUMNS = 'id::text, consumer, event_id, subject, deliveries, reason, failed_at';
@@ -87,7 +88,7 @@ export function deadLetterHandlers(deps: DeadLetterDeps) {
       limit,
     }: ListDeadLettersRequest__Output): Promise<ListDeadLettersResponse> => {
       if (!/^\d{0,18}$/.test(afterId)) throw invalid('after_id', 'The id of a dead letter, a whole number.');
-      if (limit < 1 || limit > LARGEST_LIST) throw invalid('limit', `From 1 to ${LARGEST_LIST}.`);
+      if (limit < 1 || limit > MAX_LIST) throw invalid('limit', `From 1 to ${MAX_LIST}.`);
       const rows = await deps.database.$queryRawUnsafe<Row[]>(
         `select ${COLUMNS} from dead_letter where id > $1::bigint order by dead_letter.id limit $2::int`,
         afterId || '0',
@@ -95,67 +96,48 @@ export function deadLetterHandlers(deps: DeadLetterDeps) {
       );
       return { deadLetters: rows.slice(0, limit).map(messageOf), hasMore: rows.length > limit };
     },
-    /** @throws ServiceError `invalid`: too many ids; the error of a handler whose dependency is down */
+    /**
+     * Without ids it replays all dead letters that are present at the start.
+     *
+     * @throws ServiceError `invalid`: too many ids; the error of a handler whose dependency is down
+     */
     ReplayDeadLetters: async ({
       ids,
     }: ReplayDeadLettersRequest__Output): Promise<ReplayDeadLettersResponse> => {
-      if (ids.length > LARGEST_LIST) throw invalid('ids', `At most ${LARGEST_LIST}.`);
-      return replayDeadLetters(deps, ids.length === 0 ? 'all' : ids);
+      if (ids.length > MAX_LIST) throw invalid('ids', `At most ${MAX_LIST}.`);
+      const unknown = new Set(ids);
+      const failures: DeadLetter[] = [];
+      let replayed = 0;
+      let failed = 0;
+      for await (const row of storedRows(deps.database, ids)) {
+        unknown.delete(row.id);
+        const failure = await replay(deps, row);
+        if (failure === undefined) replayed += 1;
+        else failed += 1;
+        if (failure !== undefined && failed <= MAX_FAILURES) failures.push(messageOf(failure));
+      }
+      return { replayed, failed, failures, unknownIds: [...unknown] };
     },
   };
 }
 
-export type DeadLetterHandlers = ReturnType<typeof deadLetterHandlers>;
-
-/** `all` means the dead letters present at the start. */
-async function replayDeadLetters(
-  deps: DeadLetterDeps,
-  ids: readonly string[] | 'all',
-): Promise<ReplayDeadLettersResponse> {
-  const unknown = new Set(ids === 'all' ? [] : ids);
-  const failures: DeadLetter[] = [];
-  let replayed = 0;
-  let failed = 0;
-  const last = await lastId(deps);
-  for (let afterId = '0'; ; ) {
-    const page = await pageAfter(deps, afterId, last, ids);
-    for (const row of page) {
-      unknown.delete(row.id);
-      const failure = await replay(deps, row);
-      if (failure === undefined) replayed += 1;
-      else {
-        failed += 1;
-        if (failed <= MOST_FAILURES) failures.push(messageOf(failure));
-      }
-    }
-    const end = page.at(-1);
-    if (end === undefined) return { replayed, failed, failures, unknownIds: [...unknown] };
-    afterId = end.id;
+async function* storedRows(database: Sql, ids: readonly string[]): AsyncGenerator<StoredRow> {
+  const [newest] = await database.$queryRawUnsafe<{ id: string | null }[]>(
+    'select max(id)::text as id from dead_letter',
+  );
+  for (let afterId: string | undefined = '0'; afterId !== undefined; ) {
+    const page: StoredRow[] = await database.$queryRawUnsafe<StoredRow[]>(
+      `select ${COLUMNS}, payload, headers from dead_letter
+       where id > $1::bigint and id <= $2::bigint and (cardinality($3::text[]) = 0 or id::text = any ($3::text[]))
+       order by dead_letter.id limit $4::int`,
+      afterId,
+      newest?.id ?? '0',
+      [...ids],
+      PAGE,
+    );
+    yield* page;
+    afterId = page.at(-1)?.id;
   }
-}
-
-async function lastId({ database }: DeadLetterDeps): Promise<string> {
-  const [row] = await database.$queryRawUnsafe<{ last: string }[]>(
-    'select coalesce(max(id), 0)::text as last from dead_letter',
-  );
-  return row?.last ?? '0';
-}
-
-async function pageAfter(
-  { database }: DeadLetterDeps,
-  afterId: string,
-  last: string,
-  ids: readonly string[] | 'all',
-): Promise<StoredRow[]> {
-  return database.$queryRawUnsafe(
-    `select ${COLUMNS}, payload, headers from dead_letter
-     where id > $1::bigint and id <= $2::bigint and ($3::text[] is null or id::text = any ($3::text[]))
-     order by dead_letter.id limit $4::int`,
-    afterId,
-    last,
-    ids === 'all' ? null : [...ids],
-    PAGE,
-  );
 }
 
 /** Undefined when it was handled, else the stored row. */

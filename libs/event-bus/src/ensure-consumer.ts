@@ -1,4 +1,4 @@
-import { type Consumer, type ConsumerConfig, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { type Consumer, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type NatsConnection, nanos } from '@nats-io/nats-core';
 import { STREAM, undefinedIfMissing } from './ensure-stream.ts';
 
@@ -14,37 +14,22 @@ export async function ensureConsumer(
   subjects: readonly string[],
 ): Promise<Consumer> {
   const { consumers } = await jetstreamManager(connection);
-  const wanted = { ...CONFIGURATION, ...filterFor(connection, subjects) };
+  const filter_subjects = [...subjects].sort();
   const existing = await consumers.info(STREAM, durable).catch(undefinedIfMissing);
-  if (existing === undefined) await consumers.add(STREAM, { durable_name: durable, ...wanted });
-  else if (!isAlike(existing.config, wanted)) await consumers.update(STREAM, durable, wanted);
+  if (existing === undefined) {
+    await consumers.add(STREAM, {
+      durable_name: durable,
+      filter_subjects,
+      ack_policy: 'explicit',
+      deliver_policy: 'all',
+      replay_policy: 'instant',
+      ack_wait: nanos(ACK_WAIT_MS),
+      // The consumer requests redelivery per event (nak with a delay), without the server's back-off.
+      max_deliver: -1,
+      max_ack_pending: MAX_ACK_PENDING,
+    });
+  } else if (String(existing.config.filter_subjects) !== String(filter_subjects)) {
+    await consumers.update(STREAM, durable, { filter_subjects });
+  }
   return jetstream(connection).consumers.get(STREAM, durable);
-}
-
-// The consumer requests redelivery per event (nak with a delay), so the server's count and back-off are
-// unused.
-const CONFIGURATION = {
-  ack_policy: 'explicit',
-  deliver_policy: 'all',
-  replay_policy: 'instant',
-  ack_wait: nanos(ACK_WAIT_MS),
-  max_deliver: -1,
-  max_ack_pending: MAX_ACK_PENDING,
-} as const satisfies Partial<ConsumerConfig>;
-
-type Filter = Pick<Partial<ConsumerConfig>, 'filter_subject' | 'filter_subjects'>;
-
-/** Servers before 2.10 filter by one subject only; the consumer itself drops other subjects. */
-function filterFor(connection: NatsConnection, subjects: readonly string[]): Filter {
-  const [only] = subjects;
-  if (subjects.length === 1 && only !== undefined) return { filter_subject: only };
-  const [major = 0, minor = 0] = (connection.info?.version ?? '').split('.').map(Number);
-  const canFilterBySeveral = major > 2 || (major === 2 && minor >= 10);
-  return canFilterBySeveral ? { filter_subjects: [...subjects] } : { filter_subject: 'knowledge.>' };
-}
-
-function isAlike(existing: ConsumerConfig, wanted: Filter): boolean {
-  const subjectsOf = ({ filter_subject, filter_subjects }: Filter) =>
-    JSON.stringify([...(filter_subjects ?? []), ...(filter_subject ? [filter_subject] : [])].sort());
-  return subjectsOf(existing) === subjectsOf(wanted);
 }

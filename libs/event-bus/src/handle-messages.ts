@@ -3,14 +3,15 @@ import type { Sql } from '@kr/database';
 import { isTransient } from '@kr/service-error';
 import { type Logger, withCauses } from '@kr/telemetry';
 import type { JsMsg } from '@nats-io/jetstream';
+import type { BusConnection } from './bus-connection.ts';
 import { decodeEvent, encodedIn, eventIdOf, type ReceivedEvent } from './cloud-event.ts';
 import { insertDeadLetter, reasonOf } from './dead-letters.ts';
 import type { EventsInFlight } from './events-in-flight.ts';
 import type { HandlingCounts } from './observe-consumer.ts';
 import { backOffMs, pause } from './waiting.ts';
 
-/** The handler of events with its place in the stream. */
-export interface EventHandler<Subject extends EventSubject> {
+export interface ConsumerOptions<Subject extends EventSubject> {
+  connection: BusConnection;
   /** `<service>-<what it does>`: the position in the stream belongs to this name, for ever. */
   durable: string;
   subjects: readonly Subject[];
@@ -19,13 +20,23 @@ export interface EventHandler<Subject extends EventSubject> {
    * order or twice: compare revisions.
    */
   handleBatch: (events: ReceivedEvent<Subject>[]) => Promise<void>;
+  /**
+   * Rebuilds what the events of this consumer change, without the events, after the stream has dropped some that were not
+   * handled. May run twice. The consumer continues meanwhile.
+   */
+  recover: () => Promise<void>;
   /** Has the tables of dead letters and of the consumer's position. */
   database: Sql;
   logger: Logger;
+  /**
+   * Milliseconds between the starts of two batches, so that the events of a busy period are handled together (default 0).
+   * Nothing is delayed while a caller waits in `whenCaughtUp`.
+   */
+  batchEveryMs?: number;
 }
 
 /** Shared by all batches of one consumer. */
-export interface Handling<Subject extends EventSubject> extends EventHandler<Subject> {
+export interface Handling<Subject extends EventSubject> extends ConsumerOptions<Subject> {
   /** Milliseconds before an event is retried by itself, one per failure; after the last it is a dead letter. */
   retryDelaysMs: readonly number[];
   inFlight: EventsInFlight;
@@ -37,9 +48,12 @@ export interface Handling<Subject extends EventSubject> extends EventHandler<Sub
   failures: Map<number, number>;
 }
 
-/**
- * Acknowledges every message of a batch: done, retry later, or never. Unacknowledged ones are redelivered.
- */
+interface Delivery<Subject extends EventSubject> {
+  message: JsMsg;
+  event: ReceivedEvent<Subject>;
+}
+
+/** Acknowledges every message of a batch: done, retry later, or never. Unacknowledged ones are redelivered. */
 export async function handleMessages<Subject extends EventSubject>(
   batch: readonly JsMsg[],
   options: Handling<Subject>,
@@ -50,12 +64,13 @@ export async function handleMessages<Subject extends EventSubject>(
   for (const message of batch) {
     const subject = options.subjects.find((one) => one === message.subject);
     if (subject === undefined) {
+      // Delivered before the subjects of the consumer were changed.
       message.ack();
       continue;
     }
     try {
-      const delivery = { message, event: decodeEvent(subject, encodedIn(message)) };
-      (message.info.deliveryCount > 1 ? repeated : fresh).push(delivery);
+      const event = decodeEvent(subject, encodedIn(message));
+      (message.info.deliveryCount > 1 ? repeated : fresh).push({ message, event });
     } catch (error) {
       await storeAsDeadLetter(message, error, options);
     }
@@ -63,11 +78,6 @@ export async function handleMessages<Subject extends EventSubject>(
   // An event that failed before does not spoil a batch again.
   await handleTogether(fresh, options, signal);
   for (const delivery of repeated) await handleTogether([delivery], options, signal);
-}
-
-interface Delivery<Subject extends EventSubject> {
-  message: JsMsg;
-  event: ReceivedEvent<Subject>;
 }
 
 async function handleTogether<Subject extends EventSubject>(
@@ -121,7 +131,8 @@ async function handle<Subject extends EventSubject>(
       ended('failed');
       const thrown = error ?? new Error('the handler threw nothing');
       if (!isTransient(thrown) || signal.aborted) return thrown;
-      if (failures === 1) logger.warn({ err: thrown, durable }, 'consumer waits for something it needs');
+      if (failures === 1)
+        logger.warn({ err: thrown, durable }, 'the consumer waits for an unavailable dependency');
       await pause(backOffMs(failures), signal);
       if (signal.aborted) return thrown;
     }
@@ -133,21 +144,21 @@ async function retryOrStore<Subject extends EventSubject>(
   error: unknown,
   options: Handling<Subject>,
 ): Promise<void> {
-  const { durable, logger, retryDelaysMs } = options;
+  const { durable, logger, retryDelaysMs, failures, inFlight, observed } = options;
   const { streamSequence } = message.info;
-  const earlier = options.failures.get(streamSequence) ?? 0;
+  const earlier = failures.get(streamSequence) ?? 0;
   const delayMs = retryDelaysMs[earlier];
   if (delayMs === undefined) {
-    options.failures.delete(streamSequence);
+    failures.delete(streamSequence);
     return storeAsDeadLetter(message, error, options);
   }
-  options.failures.set(streamSequence, earlier + 1);
+  failures.set(streamSequence, earlier + 1);
   logger.warn(
     { err: error, durable, event: eventIdOf(message), subject: message.subject, delayMs },
-    'event failed, trying later',
+    'event failed, retrying later',
   );
-  options.observed.events('retried', 1);
-  options.inFlight.defer(message.info.streamSequence, delayMs);
+  observed.events('retried', 1);
+  inFlight.defer(streamSequence, delayMs);
   message.nak(delayMs);
 }
 
@@ -156,21 +167,15 @@ async function storeAsDeadLetter<Subject extends EventSubject>(
   error: unknown,
   { durable, logger, database, observed, retryDelaysMs }: Handling<Subject>,
 ): Promise<void> {
+  const context = { durable, event: eventIdOf(message), subject: message.subject };
   try {
     await insertDeadLetter(database, durable, message, reasonOf(error));
     observed.events('dead', 1);
-    logger.error(
-      { err: error, durable, event: eventIdOf(message), subject: message.subject },
-      'event is a dead letter',
-    );
-    // Without the reason: servers before 2.10 would not understand it.
+    logger.error({ err: error, ...context }, 'event is a dead letter');
     message.term();
   } catch (cause) {
     // Without a stored copy the event must stay in the stream.
-    logger.error(
-      { err: cause, durable, event: eventIdOf(message) },
-      'dead letter could not be stored, retrying',
-    );
+    logger.error({ err: cause, ...context }, 'dead letter could not be stored, retrying');
     message.nak(retryDelaysMs[0] ?? 1_000);
   }
 }

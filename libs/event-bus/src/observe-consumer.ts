@@ -29,19 +29,13 @@ const handling = durations(METER, {
 });
 const OUTCOMES = ['done', 'retried', 'dead'] as const;
 
-/** Counts handled events and measures durations. */
-export interface HandlingCounts {
-  events(outcome: (typeof OUTCOMES)[number], count: number): void;
-  /** Called when an attempt begins; call the result when it ends. */
-  begin(): (outcome: 'done' | 'failed') => void;
-}
+export type HandlingCounts = ReturnType<typeof observeConsumer>;
 
-/** The number of pending events is read from the bus: each process under its name reports the same. */
-export function observeConsumer(
-  consumer: string,
-  progress: ConsumerProgress,
-  logger: Logger,
-): HandlingCounts & { stop(): void } {
+/**
+ * Counts handled events and measures durations. The number of pending events is read from the bus: each process under its
+ * name reports the same.
+ */
+export function observeConsumer(consumer: string, { lag }: Pick<ConsumerProgress, 'lag'>, logger: Logger) {
   const events = counter(
     METER,
     { name: 'events_handled', description: 'Handled events by outcome; retried ones are counted again.' },
@@ -52,7 +46,7 @@ export function observeConsumer(
     gauges: GAUGES,
     failed: (err) => logger.debug({ err, durable: consumer }, 'the consumer could not be read'),
     read: async () => {
-      const { oldest, ...counts } = await progress.lag();
+      const { oldest, ...counts } = await lag();
       const ageMs = oldest === undefined ? 0 : Math.max(0, Date.now() - oldest.getTime());
       const attributes = { consumer };
       return [
@@ -64,10 +58,12 @@ export function observeConsumer(
     },
   });
   return {
-    events: (outcome, count) => events({ consumer, outcome }, count),
+    events: (outcome: (typeof OUTCOMES)[number], count: number) => events({ consumer, outcome }, count),
+    /** Called when an attempt begins; call the result when it ends. */
     begin: () => {
       const started = performance.now();
-      return (outcome) => handling((performance.now() - started) / 1_000, { consumer, outcome });
+      return (outcome: 'done' | 'failed') =>
+        handling((performance.now() - started) / 1_000, { consumer, outcome });
     },
     stop: gauges.stop,
   };

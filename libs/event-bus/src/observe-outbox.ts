@@ -1,5 +1,6 @@
 import { counter, type Logger, observeGauges } from '@kr/telemetry';
 import type { Client } from 'pg';
+import type { OutboxRow } from './outbox-reader.ts';
 
 const METER = '@kr/event-bus';
 
@@ -15,7 +16,7 @@ const GAUGES = {
   },
   bytes: {
     name: 'outbox_bytes',
-    description: 'Size of the outbox table, which keeps sent events for seven days.',
+    description: 'Size of the outbox table, which stores sent events for seven days.',
     unit: 'By',
   },
   dead: {
@@ -25,7 +26,7 @@ const GAUGES = {
 } as const;
 
 /** One statement, because the session also sends. */
-const LOOK = `
+const MEASURE = `
   select (select count(*)::int from (select from outbox where published_at is null limit 100000) as unsent) as unsent,
          (select extract(epoch from clock_timestamp() - created_at)::float8
           from outbox where published_at is null order by id limit 1) as oldest,
@@ -33,27 +34,20 @@ const LOOK = `
          (select coalesce(jsonb_object_agg(consumer, dead), '{}')
           from (select consumer, count(*) as dead from dead_letter group by consumer) as failed) as dead`;
 
-interface Look {
+interface Measured {
   unsent: number;
   oldest: number | null;
   bytes: number;
   dead: Record<string, number>;
 }
 
-/** Counts what the relay sends. */
-export interface SendCounts {
-  sent(subject: string): void;
-  failed(): void;
-}
+export type OutboxObserver = ReturnType<typeof observeOutbox>;
 
 /**
- * Each relay measures the unsent events of the outbox through its own session; there is no value while that
- * is lost.
+ * Counts the events that a relay sends, and measures the unsent ones of the outbox through its session; there is no value
+ * while that is lost.
  */
-export function observeOutbox(
-  session: () => Client | undefined,
-  logger: Logger,
-): SendCounts & { stop(): void } {
+export function observeOutbox(session: () => Client | undefined, logger: Logger) {
   const sent = counter(METER, { name: 'events_sent', description: 'Events sent to the stream.' }, []);
   const failed = counter(
     METER,
@@ -67,7 +61,7 @@ export function observeOutbox(
     read: async () => {
       const database = session();
       if (database === undefined) return [];
-      const [row] = (await database.query<Look>(LOOK)).rows;
+      const [row] = (await database.query<Measured>(MEASURE)).rows;
       if (row === undefined) return [];
       const dead = Object.entries(row.dead).map(([consumer, value]) => ({ value, attributes: { consumer } }));
       return [
@@ -78,5 +72,14 @@ export function observeOutbox(
       ];
     },
   });
-  return { sent: (subject) => sent({ subject }), failed: () => failed(), stop: gauges.stop };
+  return {
+    count: (rows: readonly OutboxRow[], published: readonly string[]) => {
+      const ids = new Set(published);
+      for (const { id, subject } of rows) {
+        if (ids.has(id)) sent({ subject });
+        else failed();
+      }
+    },
+    stop: gauges.stop,
+  };
 }

@@ -5,8 +5,8 @@ import { cloudEventHeaders } from './cloud-event.ts';
 import { ensureStream, STREAM } from './ensure-stream.ts';
 import type { OutboxRow } from './outbox-reader.ts';
 
-export interface Outcome {
-  /** The ids that the stream holds now. */
+interface Outcome {
+  /** The ids of the acknowledged events. */
   published: string[];
   /** Why the others are missing. */
   error?: unknown;
@@ -14,15 +14,10 @@ export interface Outcome {
   streamCreated?: string;
 }
 
-export interface Publisher {
-  /** Whether the bus is up and the stream may have been lost since it was last read. */
-  isUnsure(): boolean;
-  /** Waits for the bus, sends all events at once and waits for every acknowledgement. Never rejects. */
-  publish(rows: readonly OutboxRow[], signal: AbortSignal): Promise<Outcome>;
-  close(): void;
-}
+export type Publisher = ReturnType<typeof createPublisher>;
 
-export function createPublisher(bus: BusConnection, source: string, onUp: () => void): Publisher {
+/** Sends rows of the outbox to the stream. `onUp` is called when the bus becomes reachable. */
+export function createPublisher(bus: BusConnection, source: string, onUp: () => void) {
   // Reset after every outage and failure, because a server may restart without its streams.
   let isStreamSure = false;
   let isUp = false;
@@ -31,35 +26,43 @@ export function createPublisher(bus: BusConnection, source: string, onUp: () => 
     isStreamSure = false;
     if (isUp) onUp();
   });
-
-  const publish = async (rows: readonly OutboxRow[], signal: AbortSignal): Promise<Outcome> => {
-    const connection = await bus.whenUp(signal);
-    const streamCreated = isStreamSure ? undefined : (await ensureStream(connection)).created;
-    isStreamSure = true;
-    const js = jetstream(connection);
-    const acks = await Promise.allSettled(rows.map((row) => sendTraced(js, source, row)));
-    const failed = acks.find((ack) => ack.status === 'rejected');
-    if (failed !== undefined) isStreamSure = false;
-    return {
-      published: rows.filter((_, n) => acks[n]?.status === 'fulfilled').map((row) => row.id),
-      ...(streamCreated && { streamCreated }),
-      ...(failed && { error: failed.reason }),
-    };
-  };
   return {
+    /** Whether the bus is up and the stream may have been lost since it was last read. */
     isUnsure: () => isUp && !isStreamSure,
-    publish: (rows, signal) =>
-      publish(rows, signal).catch((error: unknown) => {
+    /** Waits for the bus, sends all events at once and waits for every acknowledgement. Never rejects. */
+    publish: async (rows: readonly OutboxRow[], signal: AbortSignal): Promise<Outcome> => {
+      try {
+        const connection = await bus.whenUp(signal);
+        const streamCreated = isStreamSure ? undefined : (await ensureStream(connection)).created;
+        const js = jetstream(connection);
+        const acks = await Promise.allSettled(rows.map((row) => send(js, source, row)));
+        const failed = acks.find((ack) => ack.status === 'rejected');
+        isStreamSure = failed === undefined;
+        return {
+          published: rows.filter((_, n) => acks[n]?.status === 'fulfilled').map((row) => row.id),
+          ...(streamCreated && { streamCreated }),
+          ...(failed && { error: failed.reason }),
+        };
+      } catch (error) {
         isStreamSure = false;
         return { published: [], error };
-      }),
+      }
+    },
     close: unsubscribe,
   };
 }
 
-/** In the trace of the request that the event comes from, however long ago that was. */
-function sendTraced(js: JetStreamClient, source: string, row: OutboxRow): Promise<PubAck> {
-  if (Object.keys(row.headers).length === 0) return sendRow(js, source, row, {});
+/** In the trace of the request that caused the event, if there is one. */
+function send(js: JetStreamClient, source: string, row: OutboxRow): Promise<PubAck> {
+  const publish = (headers: Readonly<Record<string, string>>) =>
+    js.publish(row.subject, row.payload, {
+      msgID: row.event_id,
+      headers: cloudEventHeaders(row, source, headers),
+      expect: { streamName: STREAM },
+      timeout: 5_000,
+      retries: 3,
+    });
+  if (Object.keys(row.headers).length === 0) return publish({});
   const attributes = {
     'messaging.system': 'nats',
     'messaging.operation.type': 'send',
@@ -67,21 +70,6 @@ function sendTraced(js: JetStreamClient, source: string, row: OutboxRow): Promis
     'messaging.message.id': row.event_id,
   };
   return withRemoteTrace(row.headers, `send ${row.subject}`, { kind: 'producer', attributes }, () =>
-    sendRow(js, source, row, traceHeaders()),
+    publish(traceHeaders()),
   );
-}
-
-function sendRow(
-  js: JetStreamClient,
-  source: string,
-  row: OutboxRow,
-  headers: Readonly<Record<string, string>>,
-): Promise<PubAck> {
-  return js.publish(row.subject, row.payload, {
-    msgID: row.event_id,
-    headers: cloudEventHeaders(row, source, headers),
-    expect: { streamName: STREAM },
-    timeout: 5_000,
-    retries: 3,
-  });
 }

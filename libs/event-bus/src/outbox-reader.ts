@@ -14,27 +14,6 @@ export interface OutboxRow {
   created_at: Date;
 }
 
-/** Queries of the relay, on the one session that has its lock. */
-export interface OutboxReader {
-  /**
-   * Takes the lock of the active relay, which the end of the session releases; false while another session
-   * has it.
-   */
-  tryToLead(): Promise<boolean>;
-  /** Keeps the session alive. @throws Error when the session is lost */
-  heartbeat(): Promise<void>;
-  /** The oldest unpublished events, by id: of one entity they are in commit order. */
-  unpublished(limit: number): Promise<OutboxRow[]>;
-  markPublished(ids: readonly string[]): Promise<void>;
-  /**
-   * Stores the identity of the stream. When it differs from the stored one, all events that were sent to the lost stream
-   * and still exist become unpublished again; returns their number.
-   */
-  noteStream(created: string): Promise<number>;
-  /** Deletes published events after a week, in short statements. */
-  sweep(signal: AbortSignal): Promise<void>;
-}
-
 const UNPUBLISHED = {
   name: 'unpublished',
   text: `select id, event_id, aggregate_id, revision, subject, payload, headers, created_at
@@ -55,41 +34,52 @@ const NOTE_STREAM = `
   update outbox set published_at = null
   where published_at is not null and exists (select from before where created <> $1) and exists (select from noted)`;
 
-const SWEEP_BATCH = 5_000;
+const DELETE_BATCH = 5_000;
 // Selects by oldest id rather than oldest date, which needs no additional index on every write.
-const SWEEP = `
+const DELETE_PUBLISHED = `
   delete from outbox where id = any(array(
-    select id from (select id, published_at from outbox order by id limit ${SWEEP_BATCH}) as oldest
+    select id from (select id, published_at from outbox order by id limit ${DELETE_BATCH}) as oldest
     where published_at < now() - interval '7 days'))`;
 
-export function createOutboxReader(client: Client): OutboxReader {
+export type OutboxReader = ReturnType<typeof createOutboxReader>;
+
+/** Queries of the relay, on the one session that has its lock. All reject when the session is lost. */
+export function createOutboxReader(client: Client) {
   return {
-    tryToLead: async () => {
+    /** Takes the lock of the active relay, which the end of the session releases; false while another session has it. */
+    tryToLead: async (): Promise<boolean> => {
       const { rows } = await client.query<{ leads: boolean }>(
         `select pg_try_advisory_lock(hashtextextended('event_bus.relay', 0)) as leads`,
       );
       return rows[0]?.leads === true;
     },
-    heartbeat: async () => {
-      await client.query('select');
-    },
-    unpublished: async (limit) => (await client.query<OutboxRow>({ ...UNPUBLISHED, values: [limit] })).rows,
-    markPublished: async (ids) => {
+    /** Prevents the database from ending the session as idle. */
+    heartbeat: async (): Promise<void> => void (await client.query('select')),
+    /** The oldest unpublished events, by id: of one entity they are in commit order. */
+    unpublished: async (limit: number): Promise<OutboxRow[]> =>
+      (await client.query<OutboxRow>({ ...UNPUBLISHED, values: [limit] })).rows,
+    markPublished: async (ids: readonly string[]): Promise<void> => {
       if (ids.length === 0) return;
       await failpoint('outbox.mark.before');
       await client.query({ ...MARK, values: [ids] });
       await failpoint('outbox.mark.after');
     },
-    noteStream: async (created) => {
-      // The rest of the session may lose its last moment in a crash; this may not.
+    /**
+     * Stores the identity of the stream. When it differs from the stored one, all events that were sent to the lost stream
+     * and still exist become unpublished again; returns their number.
+     */
+    noteStream: async (created: string): Promise<number> => {
+      // Other commits of the session may be lost in a crash of the database; this one may not.
       await client.query('begin; set local synchronous_commit to on');
       const { rowCount } = await client.query(NOTE_STREAM, [created]);
       await client.query('commit');
       return rowCount ?? 0;
     },
-    sweep: async (signal) => {
-      let deleted = SWEEP_BATCH;
-      while (deleted === SWEEP_BATCH && !signal.aborted) deleted = (await client.query(SWEEP)).rowCount ?? 0;
+    /** Deletes published events after a week, in short statements. */
+    deletePublished: async (signal: AbortSignal): Promise<void> => {
+      let deleted = DELETE_BATCH;
+      while (deleted === DELETE_BATCH && !signal.aborted)
+        deleted = (await client.query(DELETE_PUBLISHED)).rowCount ?? 0;
     },
   };
 }

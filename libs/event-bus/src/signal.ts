@@ -1,28 +1,24 @@
-/** Wakes all current waiters. Notifications are counted, so that none is missed between a check and the wait after it. */
-export interface Signal {
-  notify(): void;
-  /** The number of notifications so far. Read it before the check, and pass it to `wait` afterwards. */
-  readonly count: number;
-  /**
-   * Resolves after a notification beyond the first `seen`: true. False after `ms` milliseconds (default: never), or when
-   * the signal is aborted.
-   */
-  wait(seen: number, bounds?: { ms?: number; signal?: AbortSignal }): Promise<boolean>;
-}
+export type Signal = ReturnType<typeof createSignal>;
 
-export function createSignal(): Signal {
+/** Wakes all current waiters. Notifications are counted, so that none is missed between a check and the wait after it. */
+export function createSignal() {
   const waiters = new Set<() => void>();
   let count = 0;
   return {
-    notify: () => {
+    notify: (): void => {
       count += 1;
       for (const wake of waiters) wake();
     },
-    get count() {
+    /** The number of notifications so far. Read it before the check, and pass it to `wait` afterwards. */
+    get count(): number {
       return count;
     },
-    wait: (seen, { ms, signal } = {}) =>
-      new Promise((resolve) => {
+    /**
+     * Resolves after a notification beyond the first `seen`: true. False after `ms` milliseconds (default: never), or when
+     * the signal is aborted.
+     */
+    wait: (seen: number, { ms, signal }: { ms?: number; signal?: AbortSignal } = {}) =>
+      new Promise<boolean>((resolve) => {
         const end = () => {
           clearTimeout(timer);
           signal?.removeEventListener('abort', end);

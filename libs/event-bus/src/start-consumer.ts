@@ -1,31 +1,16 @@
 import type { EventSubject } from '@kr/contracts';
 import type { Consumer as JetStreamConsumer, JsMsg } from '@nats-io/jetstream';
-import type { BusConnection } from './bus-connection.ts';
 import { decodeEvent, type EncodedEvent } from './cloud-event.ts';
 import { type ConsumerProgress, consumerProgress } from './consumer-progress.ts';
 import { ACK_WAIT_MS, ensureConsumer, MAX_ACK_PENDING } from './ensure-consumer.ts';
 import { ensureStream } from './ensure-stream.ts';
 import { eventsInFlight } from './events-in-flight.ts';
-import { type EventHandler, type Handling, handleMessages } from './handle-messages.ts';
+import { type ConsumerOptions, type Handling, handleMessages } from './handle-messages.ts';
 import { observeConsumer } from './observe-consumer.ts';
 import { createSignal } from './signal.ts';
 import { createThrottle, type Throttle } from './throttle.ts';
 import { backOffMs, pause } from './waiting.ts';
 import { watchPosition } from './watch-position.ts';
-
-export interface ConsumerOptions<Subject extends EventSubject> extends EventHandler<Subject> {
-  connection: BusConnection;
-  /**
-   * Rebuilds what the events of this consumer change, without the events, after the stream has dropped some that were not
-   * handled. May run twice. The consumer continues meanwhile.
-   */
-  recover: () => Promise<void>;
-  /**
-   * Milliseconds between the starts of two batches, so that the events of a busy period are handled together (default 0).
-   * Nothing is delayed while a caller waits in `whenCaughtUp`.
-   */
-  batchEveryMs?: number;
-}
 
 export interface Consumer extends ConsumerProgress {
   readonly durable: string;
@@ -49,8 +34,6 @@ export const LIMITS = {
   ] as readonly number[],
 };
 
-export type ConsumerLimits = typeof LIMITS;
-
 /**
  * Delivers events to a handler, in batches, at least once each, through outages of the bus and of this
  * process.
@@ -61,7 +44,7 @@ export type ConsumerLimits = typeof LIMITS;
  */
 export function startConsumer<Subject extends EventSubject>(
   options: ConsumerOptions<Subject>,
-  { maxBatch, retryDelaysMs } = LIMITS,
+  limits = LIMITS,
 ): Consumer {
   const { connection, durable, subjects, logger, batchEveryMs = 0 } = options;
   const stopping = new AbortController();
@@ -70,23 +53,15 @@ export function startConsumer<Subject extends EventSubject>(
   const progress = consumerProgress({ connection, durable, subjects, inFlight });
   const observed = observeConsumer(durable, progress, logger);
   const position = watchPosition(options);
-  const consumption: Consumption<Subject> = {
-    ...options,
-    maxBatch,
-    retryDelaysMs,
-    inFlight,
-    throttle,
-    observed,
-    failures: new Map(),
-  };
+  const consumption = { ...options, ...limits, inFlight, throttle, observed, failures: new Map() };
 
-  const keepConsuming = async () => {
+  const consumeUntilStopped = async () => {
     for (let interruptions = 0; !stopping.signal.aborted; ) {
       try {
         const bus = await connection.whenUp(stopping.signal);
         await ensureStream(bus);
         const consumer = await ensureConsumer(bus, durable, subjects);
-        await position.look(bus);
+        await position.check(bus);
         interruptions = 0;
         await consume(consumer, consumption, stopping.signal);
       } catch (error) {
@@ -97,8 +72,7 @@ export function startConsumer<Subject extends EventSubject>(
       }
     }
   };
-  const whenUp = () => connection.whenUp(stopping.signal);
-  const running = Promise.all([keepConsuming(), position.keepWatching(whenUp, stopping.signal)]);
+  const running = Promise.all([consumeUntilStopped(), position.watch(stopping.signal)]);
 
   return {
     ...progress,
@@ -119,7 +93,6 @@ export function startConsumer<Subject extends EventSubject>(
 }
 
 interface Consumption<Subject extends EventSubject> extends Handling<Subject> {
-  connection: BusConnection;
   maxBatch: number;
   throttle: Throttle;
 }
@@ -148,10 +121,7 @@ async function consume<Subject extends EventSubject>(
       delivered.notify();
     },
   });
-  const closed = messages.closed().then((error) => {
-    ended.abort();
-    return error;
-  });
+  const closed = messages.closed().finally(() => ended.abort());
   const keepAlive = setInterval(() => {
     for (const message of [...batch, ...waiting]) message.working();
   }, ACK_WAIT_MS / 3);

