@@ -56,7 +56,7 @@ test('the script for Postgres lets each service into its own database and no oth
 });
 
 test('the configuration of NATS is one to the server', async () => {
-  const { path } = await findNatsServer(TOOLCHAIN);
+  const path = await findNatsServer(TOOLCHAIN);
   const file = join(folder, 'nats.conf');
   await writeFile(file, busConfiguration(secrets));
   await promisify(execFile)(path, ['--config', file, '-t']);

@@ -17,7 +17,7 @@ export interface StartOptions {
 }
 
 /** Everything a service opens after its database was migrated. */
-export interface ServiceParts<Served extends readonly object[]> {
+export interface ServiceParts<Served extends readonly object[], Ports = object> {
   /** RPC tables. A service with consumers also serves their dead letters. */
   services: ServeOptions<Served>['services'];
   /** Readiness requires an answer of this database. */
@@ -30,14 +30,16 @@ export interface ServiceParts<Served extends readonly object[]> {
   /** Stopped together with the servers and consumers. */
   background?: readonly { stop(): unknown }[];
   /** Ports of further servers, by their name in the log. */
-  ports?: Readonly<Record<string, number>>;
+  ports?: Ports;
   /** Closes connections, after all of the above have stopped. */
   close(): Promise<void>;
 }
 
-export interface RunningService {
+export interface RunningService<Ports = object> {
   grpcPort: number;
   healthPort: number;
+  /** Ports of further servers. */
+  ports: Ports;
   /** Refuses new work, finishes running work, closes connections. May be called twice. */
   stop(): Promise<void>;
 }
@@ -47,10 +49,10 @@ export interface RunningService {
  *
  * @throws Error when the database is unavailable, a migration fails or a port cannot be bound
  */
-export async function startService<const Served extends readonly object[]>(
+export async function startService<const Served extends readonly object[], Ports extends object = object>(
   { name, config, schema, logger }: StartOptions,
-  open: () => Promise<ServiceParts<Served>>,
-): Promise<RunningService> {
+  open: () => Promise<ServiceParts<Served, Ports>>,
+): Promise<RunningService<Ports>> {
   await migrate({ databaseUrl: config.databaseUrl, sets: schema, logger });
   const parts = await open();
   const { database, consumers = [], background = [] } = parts;
@@ -77,6 +79,7 @@ export async function startService<const Served extends readonly object[]>(
     return {
       grpcPort: grpc.port,
       healthPort: health.port,
+      ports: parts.ports ?? ({} as Ports),
       stop: () => {
         stopping ??= stop();
         return stopping;

@@ -91,12 +91,10 @@ function operations(
 
 /** @throws Error when the migration fails, the storage folder cannot be used, or a port cannot be bound */
 export async function startFilesService(config: FilesConfig, logger: Logger): Promise<FilesService> {
-  let contentPort = 0;
   const running = await startService({ name: 'files', config, schema: SCHEMA, logger }, async () => {
     const context = await openContext(config, logger);
     const { database, blobs, bus } = context;
     const content = await startContentServer(context, { host: config.grpcHost, port: config.contentPort });
-    contentPort = content.port;
     const chores = startChores(context);
     const consumer = startConsumer({
       connection: bus,
@@ -125,11 +123,11 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
         observeSeals(context),
         observeStorage(context, chores.orphans),
       ],
-      ports: { content_port: contentPort },
+      ports: { content_port: content.port },
       close: context.close,
     };
   });
-  return { ...running, contentPort };
+  return { ...running, contentPort: running.ports.content_port };
 }
 
 interface Chores {

@@ -1,5 +1,7 @@
+import { runService } from '@kr/service-host';
 import { readConfig } from './config.ts';
 import { startGatewayService } from './service.ts';
 
-const service = await startGatewayService(readConfig(process.env));
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void service.stop());
+await runService('gateway', process.env, (logger) =>
+  startGatewayService(readConfig(process.env), { logger }),
+);

@@ -2,13 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { definitions } from '@kr/contracts';
+import { type Definitions, definitions } from '@kr/contracts';
 import { connectBus } from '@kr/event-bus';
-import { startHealth } from '@kr/health';
 import { type Drain, openDrain } from '@kr/http-drain';
 import { useVocabularyFolder } from '@kr/metadata';
-import { serve } from '@kr/rpc';
-import { migrate } from '@kr/schema-migration';
+import type { Handlers } from '@kr/rpc';
+import { type RunningService, startService } from '@kr/service-host';
 import { createLogger, type Logger, traceRequests } from '@kr/telemetry';
 import { authenticate } from './caller.ts';
 import { openClients } from './clients.ts';
@@ -47,21 +46,22 @@ import { SCHEMA } from './schema.ts';
 /** Milliseconds of a stop's four seconds that remain for running requests. */
 const DRAIN_MS = 3_000;
 
-export interface GatewayService {
+export interface GatewayService extends RunningService {
   httpPort: number;
-  grpcPort: number;
-  healthPort: number;
-  /** Refuses new requests, finishes running ones, closes connections. May be called twice. */
-  stop(): Promise<void>;
+}
+
+interface Settings {
+  logger: Logger;
+  /** Milliseconds; never goes back. */
+  elapsed: () => number;
+  now: () => Date;
+  /** Milliseconds between two authorisations of a running transfer. */
+  recheckTransfersMs: number;
 }
 
 const RECHECK_TRANSFERS_MS = 30_000;
 
-/**
- * Starts the gateway; other services may start later. `elapsed` counts milliseconds and never goes back.
- * @param recheckTransfersMs milliseconds between two authorisations of a running transfer
- * @throws when the database or a port is not available
- */
+/** Starts the gateway; other services may start later. @throws when the database or a port is not available */
 export async function startGatewayService(
   config: GatewayConfig,
   {
@@ -69,9 +69,15 @@ export async function startGatewayService(
     elapsed = () => performance.now(),
     now = () => new Date(),
     recheckTransfersMs = RECHECK_TRANSFERS_MS,
-  }: { logger?: Logger; elapsed?: () => number; now?: () => Date; recheckTransfersMs?: number } = {},
+  }: Partial<Settings> = {},
 ): Promise<GatewayService> {
-  await migrate({ databaseUrl: config.databaseUrl.href, sets: SCHEMA, logger });
+  const running = await startService({ name: 'gateway', config, schema: SCHEMA, logger }, () =>
+    open(config, { logger, elapsed, now, recheckTransfersMs }),
+  );
+  return { ...running, httpPort: running.ports.http_port };
+}
+
+async function open(config: GatewayConfig, { logger, elapsed, now, recheckTransfersMs }: Settings) {
   const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
     logger.error({ err: error }, 'vocabulary file ignored'),
   );
@@ -150,52 +156,29 @@ export async function startGatewayService(
   });
   const observed = observeRequests(traceRequests(listener));
   const { http, drain } = await listen(observed.listener, config, shared);
-  const grpc = await serve({
-    services: [
-      {
-        definition: definitions.identity,
-        handlers: {
-          ...administerUsers({
-            users: userAdministrationStore(database),
-            tokens,
-            now,
-            newId: randomUUID,
-          }),
-          FindUser: findUser(users),
-        },
-        callers: { operator: 'all' },
-      },
+  const handlers: Handlers<Definitions['identity']> = {
+    ...administerUsers({ users: userAdministrationStore(database), tokens, now, newId: randomUUID }),
+    FindUser: findUser(users),
+  };
+  return {
+    services: [{ definition: definitions.identity, handlers, callers: { operator: 'all' } }],
+    database,
+    background: [
+      { stop: () => drain(DRAIN_MS) },
+      observed,
+      sweeping,
+      vocabularies,
+      ...(oidc ? [oidc.keys] : []),
     ],
-    host: config.grpcHost,
-    port: config.grpcPort,
-    audience: 'gateway',
-    callerKeys: config.callerKeys,
-    logger,
-  });
-  const health = await startHealth({
-    host: config.grpcHost,
-    port: config.healthPort,
-    checks: { database: async () => void (await database.$queryRaw`select 1`) },
-  });
-
-  const stop = once(async () => {
-    await Promise.all([drain(DRAIN_MS), grpc.stop(), health.stop()]);
-    observed.stop();
-    sweeping.stop();
-    oidc?.keys.stop();
-    await following.stop();
-    clients.close();
-    contentPlane.close();
-    await pages?.close();
-    vocabularies.stop();
-    await database.$disconnect();
-  });
-  const ports = { httpPort: portOf(http), grpcPort: grpc.port, healthPort: health.port };
-  logger.info(
-    { http_port: ports.httpPort, grpc_port: ports.grpcPort, health_port: ports.healthPort },
-    'ready',
-  );
-  return { ...ports, stop };
+    ports: { http_port: portOf(http) },
+    close: async () => {
+      await following.stop();
+      clients.close();
+      contentPlane.close();
+      await pages?.close();
+      await database.$disconnect();
+    },
+  } as const;
 }
 
 /** Without a bus what changed elsewhere is shown a second later. */
@@ -258,12 +241,4 @@ function applyLimits(server: HttpServer, limits: HttpLimits): void {
 
 function portOf(server: HttpServer): number {
   return (server.address() as AddressInfo).port;
-}
-
-function once(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  return () => {
-    running ??= work();
-    return running;
-  };
 }

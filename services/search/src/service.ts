@@ -1,11 +1,10 @@
 import { servicePrincipal } from '@kr/caller';
-import { definitions } from '@kr/contracts';
+import { type Definitions, definitions } from '@kr/contracts';
 import { sqlOn } from '@kr/database';
-import { connectBus, deadLetterHandlers, startConsumer } from '@kr/event-bus';
-import { startHealth } from '@kr/health';
+import { connectBus, startConsumer } from '@kr/event-bus';
 import { useVocabularyFolder } from '@kr/metadata';
-import { createClient, serve } from '@kr/rpc';
-import { migrate } from '@kr/schema-migration';
+import { type Callers, createClient, type Handlers } from '@kr/rpc';
+import { type RunningService, startService } from '@kr/service-host';
 import type { Logger } from '@kr/telemetry';
 import type { SearchConfig } from './config.ts';
 import { applyEvents, INDEXED_SUBJECTS } from './consume/apply-events.ts';
@@ -23,13 +22,6 @@ import { search } from './search/search.ts';
 import { suggest } from './search/suggest.ts';
 import { lifecycleSource } from './sources/lifecycle-source.ts';
 
-export interface SearchService {
-  grpcPort: number;
-  healthPort: number;
-  /** Finishes running calls and the batch at hand. May be called twice. */
-  stop(): Promise<void>;
-}
-
 /** A batch costs as much as some ten documents; searches may be that much behind. */
 const BATCH_EVERY_MS = 250;
 const UPKEEP_INTERVAL_MS = 60_000;
@@ -38,13 +30,18 @@ const ARRIVAL_TIMEOUT_MS = 30_000;
 /** Longer than the stream keeps events: no event older than a deleted tombstone can still arrive. */
 const TOMBSTONE_LIFE_MS = 30 * 86_400_000;
 
-const OPERATED = ['DescribeIndex', 'StartReindex', 'CheckDrift'] as const;
+const CALLERS: Callers<Definitions['search']> = {
+  gateway: ['Search', 'Suggest', 'AwaitIndex'],
+  operator: ['DescribeIndex', 'StartReindex', 'CheckDrift'],
+};
 
 /** @throws Error when the database is not there, a migration fails or a port is taken */
-export async function startSearchService(config: SearchConfig, logger: Logger): Promise<SearchService> {
-  const databaseUrl = config.databaseUrl.href;
-  await migrate({ databaseUrl, sets: SCHEMA, logger });
+export async function startSearchService(config: SearchConfig, logger: Logger): Promise<RunningService> {
+  return startService({ name: 'search', config, schema: SCHEMA, logger }, () => open(config, logger));
+}
 
+async function open(config: SearchConfig, logger: Logger) {
+  const databaseUrl = config.databaseUrl.href;
   const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
     logger.error({ err: error }, 'vocabulary file ignored'),
   );
@@ -124,56 +121,27 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     eventsWaitMs: config.ownWritesWaitMs,
   };
   const suggestLimits = { maxSuggestions, maxLength: queryLimits.maxLength };
-  const server = await serve({
-    services: [
-      {
-        definition: definitions.search,
-        handlers: {
-          Search: (request, call) => search(searching, request, call),
-          Suggest: (request, { principal }) =>
-            suggest({ index, openTime, limits: suggestLimits, now }, request, principal),
-          AwaitIndex: awaitIndex({ ...arrival, now, logger }),
-          ...operations.handlers,
-        },
-        callers: { gateway: ['Search', 'Suggest', 'AwaitIndex'], operator: OPERATED },
-      },
-      {
-        definition: definitions.deadLetters,
-        handlers: deadLetterHandlers({ database, consumers: [consumer] }),
-        callers: { operator: 'all' },
-      },
-    ],
-    host: config.grpcHost,
-    port: config.grpcPort,
-    audience: 'search',
-    callerKeys: config.callerKeys,
-    logger,
-  });
-  const health = await startHealth({
-    host: config.grpcHost,
-    port: config.healthPort,
-    checks: { database: async () => void (await pool.query('SELECT 1')), ...opened.checks },
-    observed: { bus: () => bus.check() },
-  });
-  logger.info({ grpc_port: server.port, health_port: health.port }, 'ready');
-
-  let stopped: Promise<void> | undefined;
-  return {
-    grpcPort: server.port,
-    healthPort: health.port,
-    stop: () => {
-      stopped ??= (async () => {
-        stopping.abort();
-        vocabularies.stop();
-        await Promise.all([server.stop(), consumer.stop(), health.stop(), operations.stop()]);
-        await Promise.all([bus.close(), upkeep]);
-        records.close();
-        packages.close();
-        await Promise.all([index.stop(), pool.end()]);
-      })();
-      return stopped;
-    },
+  const handlers: Handlers<Definitions['search']> = {
+    Search: (request, call) => search(searching, request, call),
+    Suggest: (request, { principal }) =>
+      suggest({ index, openTime, limits: suggestLimits, now }, request, principal),
+    AwaitIndex: awaitIndex({ ...arrival, now, logger }),
+    ...operations.handlers,
   };
+  return {
+    services: [{ definition: definitions.search, handlers, callers: CALLERS }],
+    database,
+    checks: opened.checks,
+    observed: { bus: bus.check },
+    consumers: [consumer],
+    background: [{ stop: () => stopping.abort() }, vocabularies, operations],
+    close: async () => {
+      await Promise.all([bus.close(), upkeep]);
+      records.close();
+      packages.close();
+      await Promise.all([index.stop(), pool.end()]);
+    },
+  } as const;
 }
 
 async function keepUp(deps: RefreshDeps, now: () => Date): Promise<void> {
