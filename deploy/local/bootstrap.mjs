@@ -1,4 +1,4 @@
-// Runs a task of this project on any machine with Node 18 or later and npm. Plain JavaScript, no
+// Runs a task of this project on Linux or macOS with Node 18 or later and npm. Plain JavaScript, no
 // dependencies: it installs the pinned Node and pnpm if they are missing, installs packages, generates code,
 // then starts the task. Its messages go to stderr, so that stdout contains only the task's output.
 import { spawn, spawnSync } from 'node:child_process';
@@ -19,8 +19,8 @@ import { withLock } from './file-lock.mjs';
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const TOOLCHAIN = join(ROOT, '.toolchain');
 const PINS = join(ROOT, 'deploy/local/toolchain');
-const NODE = join(TOOLCHAIN, process.platform === 'win32' ? 'node.exe' : 'node');
-const OLDEST_NODE = 24;
+const NODE = join(TOOLCHAIN, 'node');
+const MIN_NODE = 24;
 
 /** `needs` names what has to be there first; `inCallersFolder` tasks take paths relative to where npm was called. */
 const TASKS = {
@@ -57,12 +57,11 @@ function handOver(task, args) {
   if (!existsSync(file)) fail(`This task has no program yet: ${file}`);
   // Programs that a task starts by name run on the same Node.
   process.env.PATH = `${TOOLCHAIN}${delimiter}${process.env.PATH}`;
-  // Compiled code is kept from run to run: a start takes half the time and less memory.
+  // Compiled code is stored between runs: a start takes half the time and less memory.
   process.env.NODE_COMPILE_CACHE ??= join(TOOLCHAIN, 'compile-cache');
   const argv = [...(task.flags ?? []), file, ...args];
   process.chdir(task.inCallersFolder ? (process.env.INIT_CWD ?? process.cwd()) : ROOT);
-  if (process.execve !== undefined && process.platform !== 'win32')
-    process.execve(NODE, [NODE, ...argv], process.env);
+  process.execve?.(NODE, [NODE, ...argv], process.env);
   runAsChild(argv);
 }
 
@@ -80,21 +79,15 @@ function forward(child, signal) {
 
 /** Node 24 (this one, or the pinned package) and pnpm in `.toolchain/`, checked against the lock file's hashes by npm. */
 function bringToolchain() {
-  const modern = Number.parseInt(process.versions.node, 10) >= OLDEST_NODE;
+  const modern = Number.parseInt(process.versions.node, 10) >= MIN_NODE;
   const stamp = hashOf(join(PINS, 'package-lock.json'), `${process.platform}-${process.arch}`);
   if (!isStamped(join(TOOLCHAIN, 'stamp'), stamp)) fetchToolchain(stamp);
-  const packaged = join(
-    TOOLCHAIN,
-    'node_modules',
-    `node-${platformName()}-${process.arch}`,
-    'bin',
-    nodeFileName(),
-  );
+  const packaged = join(TOOLCHAIN, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node');
   const program = modern ? process.execPath : packaged;
   if (!existsSync(program)) {
     fail(
-      `This project needs Node ${OLDEST_NODE}; this is ${process.version}, and npm has none packaged for this machine.\n` +
-        `Install Node ${OLDEST_NODE} or later and start again.`,
+      `This project needs Node ${MIN_NODE}; this is ${process.version}, and npm has none packaged for this machine.\n` +
+        `Install Node ${MIN_NODE} or later and start again.`,
     );
   }
   if (!pointsTo(program)) linkNode(program);
@@ -110,11 +103,7 @@ function fetchToolchain(stamp) {
   const result = spawnSync(
     'npm',
     ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'],
-    {
-      cwd: TOOLCHAIN,
-      stdio: ['ignore', 2, 2],
-      shell: process.platform === 'win32',
-    },
+    { cwd: TOOLCHAIN, stdio: ['ignore', 2, 2] },
   );
   if (result.status !== 0)
     fail('npm could not fetch the tools; its own message is above. Is the registry within reach?');
@@ -153,11 +142,7 @@ function installPackages() {
 /** pnpm would look for the machine's own settings (mirror, certificates) beside its Node, which is not the machine's. */
 function npmGlobalConfig() {
   if (process.env.npm_config_globalconfig !== undefined) return process.env.npm_config_globalconfig;
-  const asked = spawnSync('npm', ['config', 'get', 'globalconfig'], {
-    encoding: 'utf8',
-    shell: process.platform === 'win32',
-  });
-  return asked.stdout?.trim();
+  return spawnSync('npm', ['config', 'get', 'globalconfig'], { encoding: 'utf8' }).stdout?.trim();
 }
 
 function generateCode() {
@@ -178,14 +163,6 @@ function hashOf(file, more) {
 
 function readOr(file, fallback) {
   return existsSync(file) ? readFileSync(file, 'utf8') : fallback;
-}
-
-function platformName() {
-  return process.platform === 'win32' ? 'win' : process.platform;
-}
-
-function nodeFileName() {
-  return process.platform === 'win32' ? 'node.exe' : 'node';
 }
 
 function say(sentence) {

@@ -114,7 +114,7 @@ async function isTaken(client: AnyClient, rpc: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    if (error.message === 'The caller is not known.') return false;
+    if (error.message === 'The caller is unknown.') return false;
     return !(error.kind === 'forbidden' && error.message.endsWith('may not call this.'));
   }
 }

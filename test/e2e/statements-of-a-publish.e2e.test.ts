@@ -7,7 +7,7 @@ import { COUNTED, type StatementCounter, statementCounter } from './story/statem
 import { packageOfResources, publish } from './story/stories.ts';
 
 /** The decision is delivered after the answer, so counting ends with the answer. */
-const TOLD_LATE = 'publish.tell-files.before:pause:1500,publish.tell-records.before:pause:1500';
+const TOLD_LATE = 'publish.decide-files.before:pause:1500,publish.decide-records.before:pause:1500';
 /** Other chores of the services fall into some of them, never into all, however slow the machine is. */
 const MOST_TRIES = 20;
 

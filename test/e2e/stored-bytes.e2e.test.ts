@@ -285,7 +285,7 @@ describe('kr admin files collect', () => {
     const draft = await newDraft('Written while something is removed');
     const entries: FileEntry[] = [];
     for (const key of ['a', 'b', 'c']) entries.push(await upload(author, draft, key, Buffer.from(key)));
-    await system.relaunch('files', { ...METRICS(), FAILPOINT: 'files.sweep.inside:kill' }, METRICS());
+    await system.relaunch('files', { ...METRICS(), FAILPOINT: 'files.collect.inside:kill' }, METRICS());
     for (const entry of entries) await author.sure('DELETE', link(entry, 'self'));
     await told<Collected>('files', 'collect');
     await forgetFor3Days();

@@ -32,7 +32,7 @@ afterAll(async () => {
 const MOMENTS = [
   { frozen: 'publish.prepare.after', tried: 'publish.commit.after' },
   { frozen: 'publish.commit.before', tried: 'publish.commit.after' },
-  { frozen: 'publish.tell-records.before', tried: 'publish.tell-records.after' },
+  { frozen: 'publish.decide-records.before', tried: 'publish.decide-records.after' },
   { frozen: 'publish.finish.before', tried: 'publish.finish.after' },
 ];
 

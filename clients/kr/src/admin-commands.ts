@@ -36,15 +36,17 @@ export interface AdminSurroundings {
 
 /** `kr admin`: the commands of operators. */
 export function addAdminCommands(program: Command, { terminal, cwd, dataDirs }: AdminSurroundings): void {
-  const admin = program.command('admin').description('Run a local system.');
+  const admin = program
+    .command('admin')
+    .description('Operate a system: users, files, publications, search, backups.');
   admin.hook('preAction', (_, command) => {
     command.setOptionValue('dataDirs', dataDirs(command.opts<{ dataDir?: string }>().dataDir));
   });
   addUserCommands(admin, terminal);
   add(
-    admin.command('vocabulary').description('Vocabularies of a local system.'),
+    admin.command('vocabulary').description('Vocabularies of the system.'),
     'import <type> <file>',
-    'Add the entries of a CSV, JSON or YAML file to a vocabulary; known ids are replaced.',
+    'Add the entries of a CSV, JSON or YAML file to a vocabulary; existing ids are replaced.',
   ).action((type: string, file: string, options: AdminOptions) =>
     importVocabulary(terminal, type, resolve(cwd, file), options),
   );
@@ -102,27 +104,23 @@ function addUserCommands(admin: Command, terminal: Terminal): void {
 function addPublicationCommands(admin: Command, terminal: Terminal): void {
   const publications = admin
     .command('publications')
-    .description('Publications of a local system, running and past.')
+    .description('Publications, open and finished.')
     .addHelpText('after', PUBLICATIONS_HELP);
   add(publications, 'list', 'List publications, newest first.')
     .addOption(new Option('--state <state...>', 'only those in one of these states').choices(STATES))
     .option('--open', 'only unfinished publications', false)
-    .option('--older-than <time>', 'only those begun longer ago, such as 30s, 5m, 2h or 1d', timeSpan, 0)
+    .option('--older-than <time>', 'only those that began longer ago, such as 30s, 5m, 2h or 1d', timeSpan, 0)
     .option('--limit <n>', 'maximum number of entries, 1 to 1000', wholeNumber(1, 1_000), 100)
     .addHelpText('after', PUBLICATIONS_HELP)
     .action((options: ListOptions) => listPublications(terminal, options));
-  add(publications, 'show <id>', 'Show one publication with everything that is known of it.')
+  add(publications, 'show <id>', 'Show one publication in full.')
     .addHelpText('after', PUBLICATIONS_HELP)
     .action((id: string, options: AdminOptions) => showPublication(terminal, id, options));
 }
 
 function addFilesCommands(admin: Command, terminal: Terminal): void {
-  const files = admin.command('files').description('The stored bytes of a local system.');
-  add(
-    files,
-    'audit',
-    'Show what is known of stored bytes: when they were last read, and which are not right.',
-  )
+  const files = admin.command('files').description('Stored bytes of files.');
+  add(files, 'audit', 'Show when stored bytes were last read, and which are damaged.')
     .option('--start', 'begin to read all in the background, at the configured pace', false)
     .option('--now', 'read all at full speed, wait for it, and fail if something is not right', false)
     .addHelpText('after', AUDIT_HELP)
@@ -134,7 +132,7 @@ function addFilesCommands(admin: Command, terminal: Terminal): void {
 }
 
 function addIndexCommands(admin: Command, terminal: Terminal): void {
-  const index = admin.command('search').description('The search index of a local system.');
+  const index = admin.command('search').description('The search index.');
   add(index, 'status', 'Show what the index is, how far it is behind, and what was done with it.').action(
     (options: AdminOptions) => showIndex(terminal, options),
   );
@@ -152,9 +150,7 @@ function addIndexCommands(admin: Command, terminal: Terminal): void {
 }
 
 function addDeadLetterCommands(admin: Command, terminal: Terminal): void {
-  const letters = admin
-    .command('dead-letters')
-    .description('Events that a service of a local system could not handle.');
+  const letters = admin.command('dead-letters').description('Events that a service could not handle.');
   const service = () =>
     new Option('--service <name>', 'only those of one service (default: all)').choices(EVENT_CONSUMERS);
   add(letters, 'list', 'List dead letters, the oldest first.')
@@ -234,7 +230,7 @@ remain valid, and tokens are valid again when the user is enabled: revoke them w
 kr admin user revoke-token NAME --all.`;
 
 const REINDEX_HELP = `
-Searches and changes go on all the while, and the new index takes the place of the old
+Searches and changes go on all the while, and the new index replaces the old
 one at one moment. Interrupting this command does not stop it: kr admin search status
 shows how far it is. After a crash of the service it begins again by itself.`;
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
@@ -16,7 +17,7 @@ import { type LinkedService, type Settings, settingsFrom } from './settings/sett
 import { loginFile, readLocalLogin, readLogin } from './settings/stored-login.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
-export interface ProgramSurroundings {
+export interface ProgramContext {
   terminal: Terminal;
   env: Readonly<Record<string, string | undefined>>;
   /** The base of relative paths. */
@@ -34,8 +35,8 @@ interface ConnectionOptions {
 
 const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** The `kr` command with all its subcommands; reads and writes through its surroundings only. */
-export function createProgram({ terminal, env, cwd, signal }: ProgramSurroundings): Command {
+/** The `kr` command with all its subcommands; reads and writes through its context only. */
+export function createProgram({ terminal, env, cwd, signal }: ProgramContext): Command {
   const connectTo: ConnectTo = (settings) =>
     createApiClient({
       ...settings,
@@ -53,13 +54,13 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
     const local = await Promise.all(dataDirs(options.dataDir).map(readLocalLogin));
     const stored = await readLogin(storedLogin);
     const settings = settingsFrom({
-      given: { baseUrl: options.baseUrl, token: options.token, from: '--token' },
+      options: { baseUrl: options.baseUrl, token: options.token, from: '--token' },
       environment: {
         baseUrl: env['KR_BASE_URL'] || undefined,
         token: env['KR_TOKEN'] || undefined,
         from: 'the environment variable KR_TOKEN',
       },
-      kept: options.dataDir === undefined ? [stored, ...local] : local,
+      stored: options.dataDir === undefined ? [stored, ...local] : local,
       link: link?.baseUrl,
     });
     return {
@@ -79,6 +80,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       writeOut: (text) => terminal.print(text.trimEnd()),
       writeErr: (text) => terminal.note(text.trimEnd()),
     })
+    .version(release())
     .exitOverride()
     .showHelpAfterError('Run the command with --help for its usage.')
     .addHelpText('after', SETTINGS_HELP);
@@ -172,9 +174,13 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
   return program;
 }
 
+function release(): string {
+  return JSON.parse(readFileSync(join(PROJECT, 'clients/kr/package.json'), 'utf8')).version;
+}
+
 const SETTINGS_HELP = `
 Address and token:
-  options, else KR_BASE_URL and KR_TOKEN, else the link that get or download was given,
+  options, else KR_BASE_URL and KR_TOKEN, else the link passed to get or download,
   else the login of \`kr login\`, else the local system of this folder or project.
   A stored token is sent only to the service it was stored for.`;
 

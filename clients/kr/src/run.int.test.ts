@@ -311,7 +311,7 @@ describe('kr package load', () => {
         `${folder}/bad/none.json is missing`,
         'gone.txt is missing',
         'knowledge-package.json: resources.0 is not an object',
-        'knowledge-package.json: resources.1 has an unknown key "file"; known are metadata_file, files, options',
+        'knowledge-package.json: resources.1 has an unknown key "file"; allowed: metadata_file, files, options',
         'knowledge-package.json: resources.1.files has two files named same.txt',
         'knowledge-package.json: resources.2.files is not a list of paths',
         'knowledge-package.json: resources.2.metadata_file is missing',

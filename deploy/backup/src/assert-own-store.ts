@@ -10,8 +10,8 @@ import { readStoreId } from './stored-objects.ts';
  */
 export async function assertOwnStore({ databaseUrls, filesFolder }: BackupSystem): Promise<void> {
   if (filesFolder === undefined) return;
-  const known = await knownStoreId(databaseUrls.files);
-  if (known === undefined || known === (await readStoreId(filesFolder))) return;
+  const storeId = await knownStoreId(databaseUrls.files);
+  if (storeId === undefined || storeId === (await readStoreId(filesFolder))) return;
   throw new Error(
     `The bytes of this system's files are not in ${filesFolder}, but in a bucket or another folder: back them up where they are, and add --without-files.`,
   );

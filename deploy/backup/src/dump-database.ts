@@ -25,7 +25,7 @@ export interface Snapshot {
 }
 
 /** Of an exchange of tables, or a migration. */
-const LONGEST_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
 /**
  * The preparation of a snapshot. From then on the tables are neither switched nor altered, since a snapshot
@@ -39,7 +39,7 @@ export async function openSnapshot(service: ServiceName, databaseUrl: string): P
   try {
     const names = (await tablesOf(client)).map(({ name }) => `public.${client.escapeIdentifier(name)}`);
     await client.query(
-      `begin isolation level repeatable read read only; set local lock_timeout = ${LONGEST_WAIT_MS}`,
+      `begin isolation level repeatable read read only; set local lock_timeout = ${MAX_WAIT_MS}`,
     );
     // The only statements that begin no snapshot.
     if (names.length > 0) await client.query(`lock table ${names.join(', ')} in access share mode`);

@@ -14,7 +14,7 @@ export async function copyOperatorsFiles(
 ): Promise<Part[]> {
   if (dataDir === undefined) {
     if (withSecrets)
-      throw new Error('The secrets are not in this folder; keep the file that they were made in.');
+      throw new Error('The secrets are not in this folder; back up the file that they were generated in.');
     return [];
   }
   const parts: Part[] = [];
@@ -39,8 +39,8 @@ export async function copyOperatorsFiles(
 export async function restoreSecrets(folder: string, dataDir: string): Promise<boolean> {
   const [own] = secretFiles(dataDir);
   const present = await readFile(own.file, 'utf8').catch(undefinedIfMissing);
-  const kept = await readFile(join(folder, SECRETS, own.name), 'utf8').catch(undefinedIfMissing);
-  if (present !== undefined || kept === undefined) return present !== undefined && present === kept;
+  const backedUp = await readFile(join(folder, SECRETS, own.name), 'utf8').catch(undefinedIfMissing);
+  if (present !== undefined || backedUp === undefined) return present !== undefined && present === backedUp;
   await mkdir(dataDir, { recursive: true });
   for (const { name, file } of secretFiles(dataDir)) {
     const content = await readFile(join(folder, SECRETS, name), 'utf8').catch(undefinedIfMissing);

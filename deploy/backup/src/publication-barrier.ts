@@ -1,7 +1,7 @@
 import { openSession } from './open-session.ts';
 
 /** A publication under way ends its transaction in milliseconds. */
-const LONGEST_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
 /**
  * Does something while no publication begins, is decided or ends, so that what is seen of several databases meanwhile has
@@ -18,7 +18,7 @@ export async function withPublicationsPaused<Outcome>(
   try {
     const table = await client.query("select to_regclass('publication') is not null as is_there");
     if (table.rows[0]?.is_there !== true) return await work();
-    await client.query(`begin; set local lock_timeout = ${LONGEST_WAIT_MS}`);
+    await client.query(`begin; set local lock_timeout = ${MAX_WAIT_MS}`);
     await client.query('lock table publication in share mode');
     const outcome = await work();
     // Fails where the server has ended the session, and the lock with it.

@@ -119,12 +119,12 @@ export async function problemsOfObjects(
   folder: string,
   { missing, onObject }: { missing: readonly string[]; onObject: (object: StoredObject) => void },
 ): Promise<string[]> {
-  const known = new Set(missing);
+  const missingIds = new Set(missing);
   const problems: string[] = [];
   await pMap(
     listedObjects(folder),
     async (object) => {
-      const problem = known.has(object.id) ? undefined : await problemOf(folder, object);
+      const problem = missingIds.has(object.id) ? undefined : await problemOf(folder, object);
       if (problem !== undefined) problems.push(problem);
       onObject(object);
     },

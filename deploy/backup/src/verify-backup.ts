@@ -36,9 +36,9 @@ function assertNone(folder: string, found: readonly (string | undefined)[]): voi
 /** A backup of an earlier release has fewer migrations than this one, never others. */
 async function assertKnownSchema(folder: string, { databases, release }: Manifest): Promise<void> {
   for (const service of SERVICES) {
-    const known = await readSchemaFiles(SCHEMAS[service]);
+    const schemaFiles = await readSchemaFiles(SCHEMAS[service]);
     for (const [set, applied] of Object.entries(databases[service].schema)) {
-      const unknown = applied.filter((name, index) => known.get(set)?.[index] !== name);
+      const unknown = applied.filter((name, index) => schemaFiles.get(set)?.[index] !== name);
       if (unknown.length > 0)
         throw new Error(
           `${folder} was made by release ${release}, and this one does not know the tables of its ${service}: ${unknown.join(', ')}. Restore it with that release.`,

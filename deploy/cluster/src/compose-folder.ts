@@ -29,7 +29,7 @@ export async function writeComposeFolder(folder: string): Promise<void> {
     join(folder, 'postgres.env'),
     lines({ POSTGRES_PASSWORD: secrets.postgresPassword }),
   );
-  // Mounted into containers whose users are others; the folder keeps this machine's users out.
+  // Containers with other users mount the files; the mode of the folder protects them from users of this machine.
   for (const [name, content] of [
     ['databases.sql', databaseScript(secrets)],
     ['nats.conf', busConfiguration(secrets)],
@@ -45,10 +45,10 @@ interface StoreVariables {
 }
 
 async function storeVariables(file: string): Promise<StoreVariables> {
-  const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const existing = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });
-  const secret = /^ROOT_SECRET_KEY=(.+)$/m.exec(kept ?? '')?.[1] ?? randomBytes(32).toString('hex');
+  const secret = /^ROOT_SECRET_KEY=(.+)$/m.exec(existing ?? '')?.[1] ?? randomBytes(32).toString('hex');
   const variables = { ROOT_ACCESS_KEY: 'files', ROOT_SECRET_KEY: secret };
   await writePrivateFile(file, lines(variables));
   return variables;

@@ -15,7 +15,7 @@ import { withUser } from './service-secrets.ts';
 /** Where an operator reaches the gRPC servers of services, such as the near ends of forwarded ports. */
 export type OperatorAddresses = Readonly<Record<AdminService, string>>;
 
-/** Where an operator reaches the data: the servers without user, and what the bytes of files are kept in. */
+/** Where an operator reaches the data: the servers without user, and the store of files. */
 export interface OperatorData {
   postgres?: string | undefined;
   nats?: string | undefined;

@@ -1,4 +1,4 @@
-import './child/settle-when-idle.ts';
+import './child/release-memory-when-idle.ts';
 import { start } from './cli/start.ts';
 
 await start(process.argv.slice(2));

@@ -5,7 +5,7 @@ import { readingCredit } from './reading-credit.ts';
 const LOOK_EVERY_MS = 1_000;
 
 /** Linux buffers up to 4 MiB per connection and requests more when a third of that is sent. */
-const MOST_SAVED_BYTES = 4_194_304;
+const MAX_SAVED_BYTES = 4_194_304;
 
 export interface SlowReading {
   /** Bytes a second that must be read on average. */
@@ -22,7 +22,7 @@ export interface SlowReading {
  */
 export function endSlowReading(
   response: ServerResponse,
-  { minBytesPerSecond, mostSavedBytes = MOST_SAVED_BYTES, onSlow }: SlowReading,
+  { minBytesPerSecond, mostSavedBytes = MAX_SAVED_BYTES, onSlow }: SlowReading,
 ): void {
   // `close` was already emitted and will not be emitted again.
   if (response.destroyed) return;

@@ -3,7 +3,7 @@ import { release } from './release.ts';
 
 /** Confirms a stream before its last bytes are written. */
 export interface ConfirmEnd {
-  /** Length of the stream: the chunk that completes it is held until `confirm` resolves. Undefined if not known. */
+  /** Length of the stream: the chunk that completes it is held until `confirm` resolves. Undefined if unknown. */
   totalBytes: number | undefined;
   /** @throws Error destroys the receiver with this error, before its end */
   confirm(): Promise<void>;

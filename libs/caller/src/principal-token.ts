@@ -54,7 +54,7 @@ export function verifyPrincipal(
 ): Principal {
   // The signature vouches for the shape: only `signPrincipal` makes what it covers.
   const envelope = openToken(PURPOSE, token, key) as Envelope | undefined;
-  if (envelope?.audience !== audience) throw new ServiceError('unauthenticated', 'The caller is not known.');
+  if (envelope?.audience !== audience) throw new ServiceError('unauthenticated', 'The caller is unknown.');
   const ageMs = now().getTime() - envelope.issuedAt;
   if (ageMs > LIFETIME_MS || ageMs < -CLOCK_SKEW_MS) {
     throw new ServiceError('unauthenticated', 'The proof of the caller has expired.');

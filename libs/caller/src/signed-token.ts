@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** `<payload>.<mac>`, both base64url; the purpose keeps tokens of one use from being taken for another's. */
+/** `<payload>.<mac>`, both base64url; the purpose prevents the use of a token for another purpose. */
 export function signToken(purpose: string, payload: unknown, key: string): string {
   const body = Buffer.from(JSON.stringify(payload)).toString('base64url');
   return `${body}.${mac(purpose, body, key).toString('base64url')}`;
@@ -11,8 +11,8 @@ export function openToken(purpose: string, token: string, key: string): unknown 
   const [body, signature, ...rest] = token.split('.');
   if (body === undefined || signature === undefined || rest.length > 0) return undefined;
   const expected = mac(purpose, body, key);
-  const given = Buffer.from(signature, 'base64url');
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+  const received = Buffer.from(signature, 'base64url');
+  if (received.length !== expected.length || !timingSafeEqual(received, expected)) return undefined;
   return JSON.parse(Buffer.from(body, 'base64url').toString());
 }
 

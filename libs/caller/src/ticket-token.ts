@@ -31,7 +31,7 @@ export function verifyTicket(
 ): Ticket {
   // The signature vouches for the shape: only `signTicket` makes what it covers.
   const ticket = openToken(PURPOSE, token, key) as Ticket | undefined;
-  if (ticket?.audience !== audience) throw new ServiceError('unauthenticated', 'The ticket is not known.');
+  if (ticket?.audience !== audience) throw new ServiceError('unauthenticated', 'The ticket is invalid.');
   if (now().getTime() >= ticket.expiresAt)
     throw new ServiceError('unauthenticated', 'The ticket has expired.');
   if (!actions.some((action) => ticket.actions.includes(action)))

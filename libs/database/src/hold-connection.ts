@@ -1,6 +1,6 @@
 import pg, { type Pool, type PoolClient } from 'pg';
 
-/** The database could not be reached, or not any more: whether the last statement was carried out is not known. */
+/** The database could not be reached, or the connection was lost: the outcome of the last statement is unknown. */
 class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
   readonly code = 'ECONNRESET';

@@ -12,7 +12,7 @@ export interface PoolLimits {
 
 const LIMITS: PoolLimits = { connectionMs: 5_000, statementMs: 5_000, lockMs: 3_000 };
 
-/** One pool for each process. The limits keep a stuck client from holding locks that others wait for. */
+/** One pool for each process. The limits prevent a stuck client from holding locks that others wait for. */
 export function openPool(databaseUrl: URL, { connectionMs, statementMs, lockMs } = LIMITS): Pool {
   const pool = new Pool({
     connectionString: databaseUrl.href,

@@ -12,7 +12,7 @@ export interface Sql {
   $executeWithNext?(sql: string, ...values: unknown[]): Promise<void>;
 }
 
-/** For a statement of a transaction of which nothing is to be known but that it did not fail. */
+/** For a statement of a transaction whose only relevant result is that it did not fail. */
 export async function executeWithNext(tx: Sql, sql: string, ...values: unknown[]): Promise<void> {
   await (tx.$executeWithNext?.(sql, ...values) ?? tx.$executeRawUnsafe(sql, ...values));
 }

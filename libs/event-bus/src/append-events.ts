@@ -57,7 +57,7 @@ export function insertEvents(parameter: string, changed: string): string {
 const INSERT = insertEvents('$1', '(select) as always');
 
 /**
- * Writes events into the outbox, in the order given and with the trace context of the active span. Call it in the
+ * Writes events into the outbox, in this order and with the trace context of the active span. Call it in the
  * transaction of the change; nudge the relay after the commit.
  */
 export async function appendEvents(tx: Sql, events: readonly OutboxEvent[]): Promise<void> {

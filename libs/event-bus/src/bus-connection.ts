@@ -56,16 +56,16 @@ export function connectBus({ servers, name, logger }: BusConnectionOptions): Bus
     whenUp: (signal) =>
       new Promise((resolve, reject) => {
         const stop = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
-        const settle = () => {
+        const answer = () => {
           if (stop.aborted) reject(new Error('the bus connection is closed'));
           else if (isUp && connection !== undefined) resolve(connection);
           else return;
-          listeners.delete(settle);
-          stop.removeEventListener('abort', settle);
+          listeners.delete(answer);
+          stop.removeEventListener('abort', answer);
         };
-        listeners.add(settle);
-        stop.addEventListener('abort', settle);
-        settle();
+        listeners.add(answer);
+        stop.addEventListener('abort', answer);
+        answer();
       }),
     check: async () => {
       if (!isUp || connection === undefined) throw new Error('the bus cannot be reached');

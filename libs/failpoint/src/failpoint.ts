@@ -33,14 +33,14 @@ export function failpoint(name: Failpoint): Promise<void> | undefined {
 }
 
 /** The call with a failpoint before it and one after it has succeeded; the call itself when no failpoint is armed. */
-export function around<Given extends unknown[], Answer>(
+export function around<Args extends unknown[], Answer>(
   step: Step,
-  call: (...given: Given) => Promise<Answer>,
-): (...given: Given) => Promise<Answer> {
+  call: (...args: Args) => Promise<Answer>,
+): (...args: Args) => Promise<Answer> {
   if (reach === PASS) return call;
-  return async (...given) => {
+  return async (...args) => {
     await reach(`${step}.before`);
-    const answer = await call(...given);
+    const answer = await call(...args);
     await reach(`${step}.after`);
     return answer;
   };

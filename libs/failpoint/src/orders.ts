@@ -1,10 +1,10 @@
 import { FAILPOINTS, type Failpoint } from './failpoints.ts';
 
-export type Failure = { do: 'kill' } | { do: 'pause'; ms: number } | { do: 'error' };
+export type InjectedFault = { do: 'kill' } | { do: 'pause'; ms: number } | { do: 'error' };
 
 export interface Order {
   failpoint: Failpoint;
-  failure: Failure;
+  failure: InjectedFault;
   /** Only the hit of this number fails, counted from 1; without it every one. */
   nth?: number;
 }
@@ -28,13 +28,13 @@ function readOrder(text: string): Order {
     );
   }
   const { name, plain, ms, nth } = groups;
-  const failpoint = FAILPOINTS.find((known) => known === name);
+  const failpoint = FAILPOINTS.find((one) => one === name);
   if (failpoint === undefined) {
     throw new Error(
-      `FAILPOINT: there is no "${name}", only\n${FAILPOINTS.map((known) => `  ${known}`).join('\n')}`,
+      `FAILPOINT: there is no "${name}", only\n${FAILPOINTS.map((one) => `  ${one}`).join('\n')}`,
     );
   }
-  const failure: Failure =
+  const failure: InjectedFault =
     plain === 'kill' || plain === 'error' ? { do: plain } : { do: 'pause', ms: Number(ms) };
   return { failpoint, failure, ...(nth === undefined ? {} : { nth: Number(nth) }) };
 }

@@ -65,7 +65,7 @@ async function runAll(checks: HealthOptions['checks'], timeoutMs: number): Promi
 function run(check: () => Promise<void>, timeoutMs: number): Promise<Verdict> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve('timed out'), timeoutMs);
-    const settle = (verdict: Verdict) => {
+    const finish = (verdict: Verdict) => {
       clearTimeout(timer);
       resolve(verdict);
     };
@@ -73,8 +73,8 @@ function run(check: () => Promise<void>, timeoutMs: number): Promise<Verdict> {
     Promise.resolve()
       .then(check)
       .then(
-        () => settle('ok'),
-        () => settle('failed'),
+        () => finish('ok'),
+        () => finish('failed'),
       );
   });
 }

@@ -6,7 +6,7 @@ import { MESSAGES, newReport, type Report } from './report.ts';
 /** The access settings of an entity's record and its files. */
 export type Visibility = 'public' | 'restricted';
 
-/** The `access` object as it is kept; an embargo may be kept wrong in a draft. */
+/** The stored `access` object; a draft may have an invalid embargo. */
 export interface StoredAccess {
   record: Visibility;
   files: Visibility;

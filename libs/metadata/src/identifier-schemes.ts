@@ -90,7 +90,7 @@ const issn = (label: string): Scheme =>
     hasIssnCheck,
   );
 
-/** Every scheme the service knows, in the order in which one is guessed when none was given. */
+/** All schemes, in the order in which a missing one is guessed. */
 export const SCHEMES = {
   doi: byPattern('DOI', /^(?:https?:\/\/(?:dx\.)?doi\.org\/|doi:\s*)?(10\.\d{4,9}(?:\.\d+)*\/\S+)$/i),
   orcid: checked(

@@ -33,11 +33,15 @@ export function checkMetadata(
 ): { metadata: StoredMetadata; issues: Issue[]; fatal: Issue[] } {
   if (input === undefined && !strict) return { metadata: {}, issues: [], fatal: [] };
   const report = newReport();
-  const kept = SCHEMAS[kind].check(input ?? {}, 'metadata', report);
-  return { metadata: isObject(kept) ? withThemes(kept) : {}, issues: report.issues(), fatal: report.fatal() };
+  const checked = SCHEMAS[kind].check(input ?? {}, 'metadata', report);
+  return {
+    metadata: isObject(checked) ? withThemes(checked) : {},
+    issues: report.issues(),
+    fatal: report.fatal(),
+  };
 }
 
-/** The public form of kept metadata: titles and other parts of vocabulary entries added, in the order of the schema. */
+/** The public form of stored metadata: titles and other parts of vocabulary entries added, in the order of the schema. */
 export function renderMetadata(stored: StoredMetadata, kind: MetadataKind): JsonObject {
   const rendered = SCHEMAS[kind].render(stored);
   const fields = isObject(rendered) ? rendered : {};

@@ -98,8 +98,8 @@ export function terms(type: VocabularyType): readonly Term[] {
 }
 
 function vocabulary(type: VocabularyType): Vocabulary {
-  const known = loaded.get(type);
-  if (known) return known;
+  const cached = loaded.get(type);
+  if (cached) return cached;
   const added = addedTerms(type);
   const entries = [...(SOURCES[type] ?? (() => termsOfFile(type)))(), ...added];
   const byId = new Map(entries.map((term) => [term.id, term]));

@@ -25,7 +25,7 @@ const DECISIONS: Record<DecisionName, Decision> = {
  * @throws ServiceError `unavailable`: it cannot be reached
  */
 export function publicationDecisions(publications: AskedPublications, service: string): AskDecisions {
-  const asked = counter(
+  const queries = counter(
     service,
     {
       name: 'publication_resolutions',
@@ -38,10 +38,10 @@ export function publicationDecisions(publications: AskedPublications, service: s
     const options = { timeoutMs: TIMEOUT_MS };
     const ask = publications.resolvePublications(request, servicePrincipal(service), options);
     const { decisions } = await ask.catch((error: unknown) => {
-      asked({ outcome: 'unreachable' });
+      queries({ outcome: 'unreachable' });
       throw error;
     });
-    for (const { decision } of decisions) asked({ outcome: DECISIONS[decision] });
+    for (const { decision } of decisions) queries({ outcome: DECISIONS[decision] });
     return new Map(decisions.map(({ publicationId, decision }) => [publicationId, DECISIONS[decision]]));
   };
 }

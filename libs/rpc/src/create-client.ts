@@ -48,7 +48,7 @@ export type Client<Definition> = {
   close(): void;
 };
 
-const LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 const LOOKUP_EVERY_MS = 30_000;
 
 // Round robin over the available addresses; clients of the same ones share the connections. A lost connection
@@ -62,7 +62,7 @@ const CHANNEL: ChannelOptions = {
   'grpc.dns_min_time_between_resolutions_ms': 1_000,
   'grpc.keepalive_time_ms': 5_000,
   'grpc.keepalive_timeout_ms': 10_000,
-  'grpc.max_receive_message_length': LARGEST_MESSAGE_BYTES,
+  'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   'grpc.service_config_disable_resolution': 1,
 };
@@ -70,7 +70,7 @@ const CHANNEL: ChannelOptions = {
 /**
  * A client of one gRPC service, however many processes serve it. It connects with the first call and recovers from the loss of its
  * peer by itself. Methods throw the ServiceError that the callee threw, or `unavailable` (repeat after 1 s) when it
- * is not reached or does not answer in time; whether the call took effect is not known then.
+ * is not reached or does not answer in time; whether the call took effect is unknown then.
  */
 export function createClient<Definition extends object>(
   definition: Definition,

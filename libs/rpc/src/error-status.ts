@@ -9,8 +9,8 @@ const DETAIL = 'kr-error-bin';
 // resources with separate problems.
 const DEFLATED_DETAIL = 'kr-error-deflated-bin';
 const DEFLATE_FROM_BYTES = 2_048;
-const MOST_HEADER_BYTES = 44_000;
-const MOST_DETAIL_BYTES = 16 * 1024 * 1024;
+const MAX_HEADER_BYTES = 44_000;
+const MAX_DETAIL_BYTES = 16 * 1024 * 1024;
 /** The library's message; the status alone has other meanings too. */
 const TOO_LARGE = 'Received message larger than max';
 
@@ -75,15 +75,15 @@ function packDetail(error: ServiceError): [string, Buffer] {
   const detail = Buffer.from(errorDetailCodec.encode(toErrorDetail(error)));
   if (detail.length < DEFLATE_FROM_BYTES) return [DETAIL, detail];
   const deflated = deflateRawSync(detail);
-  if (deflated.length <= MOST_HEADER_BYTES) return [DEFLATED_DETAIL, deflated];
+  if (deflated.length <= MAX_HEADER_BYTES) return [DEFLATED_DETAIL, deflated];
   // Too large for the headers of a response: keep a part of the issues, or of the message.
   const { kind, message, issues, code, retryAfterMs, currentRevision, usedMs } = error;
-  const kept = { code, retryAfterMs, currentRevision, usedMs };
+  const details = { code, retryAfterMs, currentRevision, usedMs };
   const half = (length: number) => Math.floor(length / 2);
   return packDetail(
     issues.length > 0
-      ? new ServiceError(kind, message, { ...kept, issues: issues.slice(0, half(issues.length)) })
-      : new ServiceError(kind, message.slice(0, half(message.length)), kept),
+      ? new ServiceError(kind, message, { ...details, issues: issues.slice(0, half(issues.length)) })
+      : new ServiceError(kind, message.slice(0, half(message.length)), details),
   );
 }
 
@@ -92,6 +92,6 @@ function findDetail(metadata: Metadata | undefined): Buffer | undefined {
   if (Buffer.isBuffer(plain)) return plain;
   const [deflated] = metadata?.get(DEFLATED_DETAIL) ?? [];
   return Buffer.isBuffer(deflated)
-    ? inflateRawSync(deflated, { maxOutputLength: MOST_DETAIL_BYTES })
+    ? inflateRawSync(deflated, { maxOutputLength: MAX_DETAIL_BYTES })
     : undefined;
 }

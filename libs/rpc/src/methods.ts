@@ -19,7 +19,7 @@ export type Handlers<Definition> = {
     : never;
 };
 
-/** One RPC of a definition at run time, where its message types are not known. */
+/** One RPC of a definition at run time, where its message types are unknown. */
 export type AnyMethod = MethodDefinition<object, object, object, object>;
 
 /** The RPCs of a loaded service definition by name. */

@@ -53,7 +53,7 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-const LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 /**
  * Serves gRPC and the standard health service (grpc.health.v1). Each call must have a deadline and carry a
@@ -66,7 +66,7 @@ export async function serve<const Served extends readonly object[]>(
   options: ServeOptions<Served>,
 ): Promise<Server> {
   const server = new GrpcServer({
-    'grpc.max_receive_message_length': LARGEST_MESSAGE_BYTES,
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     interceptors: [requirePrincipal(options)],
   });
   for (const served of options.services as readonly AnyServedService[]) {
@@ -205,7 +205,7 @@ function principalOf(
   const key = callerKeys.get(caller);
   const [token] = metadata.get(PRINCIPAL_METADATA);
   if (key === undefined || typeof token !== 'string') {
-    throw new ServiceError('unauthenticated', 'The caller is not known.');
+    throw new ServiceError('unauthenticated', 'The caller is unknown.');
   }
   const principal = verifyPrincipal(token, { audience, key });
   if (!callers.has(caller)) throw new ServiceError('forbidden', `${caller} may not call this.`);

@@ -49,7 +49,7 @@ export function isTransient(thrown: unknown): boolean {
   return false;
 }
 
-/** Prisma keeps what its database adapter threw beside its own error. */
+/** Prisma attaches the error of its database adapter to its own. */
 function causeOf(error: object): unknown {
   const { cause, meta } = error as { cause?: unknown; meta?: { driverAdapterError?: unknown } | null };
   return cause ?? meta?.driverAdapterError;

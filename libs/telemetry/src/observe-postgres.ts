@@ -58,8 +58,8 @@ function textOf(sent: unknown): string | undefined {
 function beginStatement(record: Record, text: string, database: string): EndSpan {
   const started = performance.now();
   const { name, operation } = describeStatement(text);
-  const shown = { 'db.system.name': 'postgresql', 'db.namespace': database, 'db.query.text': text };
-  const end = isRecording() ? beginSpan(name, shown) : undefined;
+  const attributes = { 'db.system.name': 'postgresql', 'db.namespace': database, 'db.query.text': text };
+  const end = isRecording() ? beginSpan(name, attributes) : undefined;
   return (error) => {
     const attributes = { db_operation_name: operation, error_type: errorType(error) };
     record((performance.now() - started) / 1_000, attributes);

@@ -10,13 +10,13 @@ const CHANGE =
 const READ = /^\s*(?:select|with)\b(?:[\s\S]*?\bfrom\s+(?:only\s+)?([\w".]+))?/i;
 
 /** Statements are few, but some contain lists of any length. */
-const MOST_KNOWN = 1_000;
-const known = new Map<string, Statement>();
+const MAX_CACHED = 1_000;
+const statements = new Map<string, Statement>();
 
 /** The operation and table of a statement, also behind common table expressions. */
 export function describeStatement(text: string): Statement {
-  const found = known.get(text) ?? parse(text);
-  if (known.size < MOST_KNOWN) known.set(text, found);
+  const found = statements.get(text) ?? parse(text);
+  if (statements.size < MAX_CACHED) statements.set(text, found);
   return found;
 }
 

@@ -65,7 +65,7 @@ export function withRemoteTrace<T>(
 }
 
 /**
- * Does at once what several messages have caused. The work is shown in the trace of the first that is recorded, linked to
+ * Runs work that several messages caused. It is a part of the trace of the first that is recorded, linked to
  * the others; each other trace gets a span of the same name, linked to where the work is.
  */
 export function withCauses<T>(
@@ -85,9 +85,9 @@ export function withCauses<T>(
     const here = trace.getActiveSpan()?.spanContext();
     if (here === undefined) return work();
     const reference = { kind: SpanKind.CONSUMER, attributes, links: [{ context: here }] };
-    const shown = elsewhere.map((cause) => tracer.startSpan(name, reference, cause.context));
+    const spans = elsewhere.map((cause) => tracer.startSpan(name, reference, cause.context));
     return work().finally(() => {
-      for (const span of shown) span.end();
+      for (const span of spans) span.end();
     });
   });
 }
@@ -95,7 +95,7 @@ export function withCauses<T>(
 /** Ends a span, as failed if an error is passed. */
 export type EndSpan = (error?: unknown) => void;
 
-/** Whether what is done now is shown in a trace. */
+/** Whether the active span is recorded. */
 export function isRecording(): boolean {
   return trace.getActiveSpan()?.isRecording() === true;
 }

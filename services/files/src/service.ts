@@ -138,7 +138,7 @@ interface Chores {
 }
 
 function startChores(context: FilesContext): Chores {
-  const settle = around('files.settle', context.settle);
+  const settle = around('files.resolve', context.settle);
   const auditing = auditor(context);
   let orphans = 0;
   const every = (everyMs: number, name: string, work: () => Promise<unknown>) =>

@@ -20,11 +20,11 @@ type Way = Partial<Pick<KillPlan, 'victim' | 'accomplice' | 'story'>> & { first?
 
 /** Far longer than a round: the process is ended before. */
 const HELD = 'pause:600000';
-const UNTOLD = { accomplice: { part: 'packages', orders: `publish.tell-records.before:${HELD}` } } as const;
+const UNTOLD = { accomplice: { part: 'packages', orders: `publish.decide-records.before:${HELD}` } } as const;
 // Once it is decided, readers and the news of it are quicker than the janitor.
 const UNDECIDED = { accomplice: { part: 'packages', orders: `publish.commit.before:${HELD}` } } as const;
 const UNTOLD_FILES = {
-  accomplice: { part: 'packages', orders: `publish.tell-files.before:${HELD}` },
+  accomplice: { part: 'packages', orders: `publish.decide-files.before:${HELD}` },
 } as const;
 
 /** Points that a publication which succeeds at the first attempt does not pass. */
@@ -34,18 +34,18 @@ const WAYS: Partial<Record<Failpoint, Way>> = {
   'publish.abort.before': { story: 'refused publish' },
   'publish.abort.inside': { story: 'refused publish' },
   'publish.abort.after': { story: 'refused publish' },
-  'publish.postpone.before': { first: 'publish.tell-files.before:error@1' },
-  'publish.postpone.after': { first: 'publish.tell-files.before:error@1' },
+  'publish.postpone.before': { first: 'publish.decide-files.before:error@1' },
+  'publish.postpone.after': { first: 'publish.decide-files.before:error@1' },
   'publish.claim.after': { first: `publish.seal.after:${HELD}` },
-  'publish.resolve.before': { first: `publish.tell-records.before:${HELD}`, story: 'read' },
-  'publish.resolve.after': { first: `publish.tell-records.before:${HELD}`, story: 'read' },
+  'publish.resolve.before': { first: `publish.decide-records.before:${HELD}`, story: 'read' },
+  'publish.resolve.after': { first: `publish.decide-records.before:${HELD}`, story: 'read' },
   'records.resolve.before': { ...UNTOLD, story: 'read' },
   'records.resolve.after': { ...UNTOLD, story: 'read' },
   'records.janitor.before': UNDECIDED,
   'records.janitor.after': UNDECIDED,
-  'files.settle.before': UNTOLD_FILES,
-  'files.settle.after': UNTOLD_FILES,
-  'files.sweep.inside': { story: 'sweep' },
+  'files.resolve.before': UNTOLD_FILES,
+  'files.resolve.after': UNTOLD_FILES,
+  'files.collect.inside': { story: 'sweep' },
   'reindex.note.before': { victim: 'search', story: 'reindex' },
   'outbox.send.before': { victim: 'packages' },
   'outbox.mark.before': { victim: 'records' },

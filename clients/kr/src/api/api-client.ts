@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Dispatcher, getGlobalDispatcher, interceptors, request } from 'undici';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import type { Settings } from '../settings/settings.ts';
 import { toApiError } from './api-error.ts';
 import { uploadFile } from './resumable-upload.ts';
@@ -46,10 +46,10 @@ const STALL_TIMEOUT_MS = 60_000;
 export function createApiClient(options: ApiClientOptions): ApiClient {
   return {
     baseUrl: options.baseUrl,
-    call: <Answer>(wanted: ApiRequest): Promise<Answer> =>
-      attempt(options, wanted, async ({ body }) => {
+    call: <Answer>(request: ApiRequest): Promise<Answer> =>
+      attempt(options, request, async ({ body }) => {
         const text = await body.text();
-        return (text === '' ? undefined : parseJson(text, wanted)) as Answer;
+        return (text === '' ? undefined : parseJson(text, request)) as Answer;
       }),
     open: async (target) => {
       const dispatcher = getGlobalDispatcher().compose(
@@ -94,10 +94,10 @@ type RetryError = Error & { statusCode?: number; headers?: Record<string, string
 
 type Read<T> = (response: Dispatcher.ResponseData) => Promise<T>;
 
-async function attempt<T>(options: ApiClientOptions, wanted: ApiRequest, read: Read<T>): Promise<T> {
-  const isRepeatable = wanted.isRepeatable ?? wanted.method !== 'POST';
+async function attempt<T>(options: ApiClientOptions, request: ApiRequest, read: Read<T>): Promise<T> {
+  const isRepeatable = request.isRepeatable ?? request.method !== 'POST';
   for (let count = 1; ; count += 1) {
-    const outcome = await send(options, wanted, read);
+    const outcome = await send(options, request, read);
     if ('value' in outcome) return outcome.value;
     const waitMs = retryDelayMs(outcome.setback, { attempt: count, isRepeatable });
     if (waitMs === undefined) throw outcome.failure;
@@ -106,20 +106,20 @@ async function attempt<T>(options: ApiClientOptions, wanted: ApiRequest, read: R
   }
 }
 
-type Outcome<T> = { value: T } | { setback: Setback; reason: string; failure: Failure };
+type Outcome<T> = { value: T } | { setback: Setback; reason: string; failure: CliError };
 
 async function send<T>(
   options: ApiClientOptions,
-  { dispatcher, ...wanted }: ApiRequest & { dispatcher?: Dispatcher },
+  { dispatcher, ...apiRequest }: ApiRequest & { dispatcher?: Dispatcher },
   read: Read<T>,
 ): Promise<Outcome<T>> {
   const { baseUrl, token, tokenFrom, linkToken, signal } = options;
-  const url = urlOf(options, wanted);
+  const url = urlOf(options, apiRequest);
   try {
     const response = await request(url, {
-      method: wanted.method,
-      headers: headersOf(wanted, token),
-      body: wanted.json === undefined ? null : JSON.stringify(wanted.json),
+      method: apiRequest.method,
+      headers: headersOf(apiRequest, token),
+      body: apiRequest.json === undefined ? null : JSON.stringify(apiRequest.json),
       signal,
       headersTimeout: ANSWER_TIMEOUT_MS,
       bodyTimeout: STALL_TIMEOUT_MS,
@@ -131,13 +131,13 @@ async function send<T>(
     return {
       setback: { status, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined },
       reason: `the service answered ${status}`,
-      failure: toApiError(`${wanted.method} ${url.pathname}`, status, await body.text(), {
+      failure: toApiError(`${apiRequest.method} ${url.pathname}`, status, await body.text(), {
         token: tokenFrom,
         hasLink: linkToken !== undefined,
       }),
     };
   } catch (error) {
-    if (error instanceof Failure || signal.aborted) throw error;
+    if (error instanceof CliError || signal.aborted) throw error;
     const reason = reasonOf(error);
     const failure = unreachable(baseUrl, reason);
     return { setback: { status: undefined, isSent: !isConnectError(error) }, reason, failure };
@@ -145,17 +145,17 @@ async function send<T>(
 }
 
 /** The message when there was no connection; a local system may not have been started. */
-export function unreachable({ origin, hostname }: URL, reason: string): Failure {
+export function unreachable({ origin, hostname }: URL, reason: string): CliError {
   const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   const advice =
     isLocal && reason.includes('ECONNREFUSED')
       ? '\nNothing listens there. `npm start` starts a local system.'
       : '';
-  return new Failure(`${origin} cannot be reached: ${reason}${advice}`);
+  return new CliError(`${origin} cannot be reached: ${reason}${advice}`);
 }
 
-function urlOf({ baseUrl, linkToken }: ApiClientOptions, wanted: Pick<ApiRequest, 'target' | 'query'>): URL {
-  const url = locate(baseUrl, wanted);
+function urlOf({ baseUrl, linkToken }: ApiClientOptions, request: Pick<ApiRequest, 'target' | 'query'>): URL {
+  const url = locate(baseUrl, request);
   if (linkToken !== undefined) url.searchParams.set('token', linkToken);
   return url;
 }
@@ -190,7 +190,7 @@ function parseJson(text: string, { method, target }: ApiRequest): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Failure(`${method} ${target} answered something other than JSON: is the base URL right?`);
+    throw new CliError(`${method} ${target} answered something other than JSON: is the base URL right?`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 
 /** One rule that one field of a request breaks, or one resource that has a problem. */
 export interface FieldError {
@@ -10,7 +10,7 @@ export interface FieldError {
 }
 
 /** A refusal of the service. */
-export class ApiError extends Failure {
+export class ApiError extends CliError {
   readonly status: number;
   readonly errors: readonly FieldError[];
 

@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import type { LinkedService } from '../settings/settings.ts';
 import type { ApiClient } from './api-client.ts';
 import { ApiError, type FieldError } from './api-error.ts';
@@ -35,10 +35,10 @@ export interface FilesListing {
 
 export const COLLECTIONS: Record<EntityKind, string> = { record: '/api/records', package: '/api/packages' };
 
-/** A link by name, for entities and file entries alike. @throws Failure when the answer has none */
+/** A link by name, for entities and file entries alike. @throws CliError when the answer has none */
 export function linkOf(of: Pick<Entity, 'links'>, name: string): string {
   const link = of.links[name];
-  if (link === undefined) throw new Failure(`the answer of the service has no link "${name}"`);
+  if (link === undefined) throw new CliError(`the answer of the service has no link "${name}"`);
   return link;
 }
 
@@ -60,12 +60,12 @@ const ID = /[0-9a-z]{5}-[0-9a-z]{5}(?![0-9a-z-])/g;
 /** Links of the API, of pages and of drafts in pages. */
 const LINK = /^(.*?)(\/api)?\/(records|packages|uploads)\/([0-9a-z]{5}-[0-9a-z]{5})(\/draft)?(?:\/|$)/;
 
-/** The target of an id, a DOI or a link. @throws Failure when it contains no id */
+/** The target of an id, a DOI or a link. @throws CliError when it contains no id */
 export function referenceIn(text: string): Reference {
   const url = /^https?:/i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
   const [, prefix = '', api, collection, linked, draft] = (url && LINK.exec(url.pathname)) ?? [];
   const id = linked ?? (url?.pathname ?? text).match(ID)?.at(-1);
-  if (id === undefined) throw new Failure(`"${text}" has no id in it; ids look like abcde-12345`);
+  if (id === undefined) throw new CliError(`"${text}" has no id in it; ids look like abcde-12345`);
   const kind = api !== undefined && collection === 'records' ? 'record' : 'package';
   return {
     id,

@@ -102,11 +102,13 @@ async function answer(
     repository.entities.get(content[1] ?? '')?.files.get(decodeURIComponent(content[2] ?? ''))?.bytes;
   const isUpload = instead !== 'lost' && onUpload(repository, name, request, response, body);
   if (isUpload) return;
-  const given = bytes ? undefined : route(repository, name, url, body, request.headers.authorization);
+  const answer = bytes ? undefined : route(repository, name, url, body, request.headers.authorization);
   if (instead === 'lost') request.socket.destroy();
   else if (bytes) sendBytes(request, response, bytes, instead === 'broken');
   else
-    response.writeHead(given?.status ?? 500).end(given?.body === undefined ? '' : JSON.stringify(given.body));
+    response
+      .writeHead(answer?.status ?? 500)
+      .end(answer?.body === undefined ? '' : JSON.stringify(answer.body));
 }
 
 /** Answers tus requests, with an address on another host. */
@@ -277,8 +279,8 @@ function startFiles(
   entity: PretendEntity,
   keys: { key: string }[],
 ): Answer {
-  const known = keys.find(({ key }) => entity.files.has(key));
-  if (known !== undefined) return refuse(400, `File with key ${known.key} already exists.`);
+  const existing = keys.find(({ key }) => entity.files.has(key));
+  if (existing !== undefined) return refuse(400, `File with key ${existing.key} already exists.`);
   for (const { key } of keys) entity.files.set(key, { isCommitted: false });
   return { ...listing(repository, id, entity), status: 201 };
 }

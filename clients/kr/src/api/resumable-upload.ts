@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DefaultHttpStack, DetailedError, Upload, type UploadOptions } from 'tus-js-client';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import type { Settings } from '../settings/settings.ts';
 import { toApiError } from './api-error.ts';
 import { retryAfterMs } from './retry-delay.ts';
@@ -18,14 +18,14 @@ export interface UploadTarget extends Settings {
 // A chunk is read into memory; smaller files take one request.
 const CHUNK_BYTES = 16 * 1024 * 1024;
 const RETRY_DELAYS_MS = [250, 500, 1_000, 2_000, 4_000, 15_000, 30_000];
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 const STALL_TIMEOUT_MS = 180_000;
 /** Another request holds the upload, or nothing was done. */
 const RETRIED_STATUSES = [409, 423, 429, 503];
 
 /**
  * Uploads a file by tus. After a lost connection, tus-js-client requests the offset and continues there.
- * @throws ApiError for refusals of the service; Failure when the file cannot be read or no byte arrives for 3 minutes
+ * @throws ApiError for refusals of the service; CliError when the file cannot be read or no byte arrives for 3 minutes
  */
 export async function uploadFile(
   target: UploadTarget,
@@ -55,9 +55,9 @@ export async function uploadFile(
             slice: async (start, end) => {
               const buffer = Buffer.alloc(Math.min(end, size) - start);
               const { bytesRead } = await file.read(buffer, 0, buffer.length, start).catch((error) => {
-                throw new Failure(`cannot read ${path}: ${error.code}`);
+                throw new CliError(`cannot read ${path}: ${error.code}`);
               });
-              if (bytesRead < buffer.length) throw new Failure(`${path} changed while it was uploaded`);
+              if (bytesRead < buffer.length) throw new CliError(`${path} changed while it was uploaded`);
               return { value: Object.assign(buffer, { size: bytesRead }), done: end >= size };
             },
             close: () => {},
@@ -70,10 +70,10 @@ export async function uploadFile(
         },
         onAfterResponse: async (_request, response) => {
           const waitMs = retryAfterMs(response.getHeader('retry-after'), Date.now());
-          if (waitMs !== undefined) await delay(Math.min(waitMs, LONGEST_WAIT_MS), undefined, { signal });
+          if (waitMs !== undefined) await delay(Math.min(waitMs, MAX_WAIT_MS), undefined, { signal });
         },
         onShouldRetry: (error, attempt) => {
-          if (signal.aborted || error.causingError instanceof Failure) return false;
+          if (signal.aborted || error.causingError instanceof CliError) return false;
           const status = error.originalResponse?.getStatus();
           if (status !== undefined && !RETRIED_STATUSES.includes(status)) return false;
           const reason = status === undefined ? causeOf(error) : `the service answered ${status}`;
@@ -85,7 +85,7 @@ export async function uploadFile(
       };
       const upload = new Upload(Buffer.alloc(0), options);
       stop = () => upload.abort();
-      stalled = setTimeout(() => reject(new Failure(`${path}: the upload stalled`)), STALL_TIMEOUT_MS);
+      stalled = setTimeout(() => reject(new CliError(`${path}: the upload stalled`)), STALL_TIMEOUT_MS);
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
       upload.start();
     });
@@ -113,12 +113,12 @@ function causeOf({ causingError }: DetailedError): string {
 }
 
 function explain(error: unknown, { tokenFrom, linkToken, baseUrl }: UploadTarget, path: string): unknown {
-  if (error instanceof Failure || !(error instanceof Error)) return error;
+  if (error instanceof CliError || !(error instanceof Error)) return error;
   if (!(error instanceof DetailedError))
-    return 'code' in error ? new Failure(`cannot read ${path}: ${error.code}`) : error;
-  if (error.causingError instanceof Failure) return error.causingError;
+    return 'code' in error ? new CliError(`cannot read ${path}: ${error.code}`) : error;
+  if (error.causingError instanceof CliError) return error.causingError;
   const { originalRequest: request, originalResponse: response } = error;
-  if (!response) return new Failure(`${baseUrl.origin} cannot be reached: ${causeOf(error)}`);
+  if (!response) return new CliError(`${baseUrl.origin} cannot be reached: ${causeOf(error)}`);
   const name = `${request.getMethod()} ${new URL(request.getURL()).pathname}`;
   const credentials = { token: tokenFrom, hasLink: linkToken !== undefined };
   return toApiError(name, response.getStatus(), response.getBody(), credentials);

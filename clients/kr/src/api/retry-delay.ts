@@ -1,5 +1,5 @@
-const MOST_ATTEMPTS = 6;
-const LONGEST_WAIT_MS = 60_000;
+const MAX_ATTEMPTS = 6;
+const MAX_WAIT_MS = 60_000;
 const FIRST_BACKOFF_MS = 250;
 
 /** Why an attempt did not work out: an answer with its Retry-After header, or no answer at all. */
@@ -16,13 +16,13 @@ export function retryDelayMs(
   setback: Setback,
   { attempt, isRepeatable, now = Date.now }: { attempt: number; isRepeatable: boolean; now?: () => number },
 ): number | undefined {
-  if (attempt >= MOST_ATTEMPTS) return undefined;
+  if (attempt >= MAX_ATTEMPTS) return undefined;
   const backoffMs = FIRST_BACKOFF_MS * 2 ** (attempt - 1);
   if (setback.status === undefined) return isRepeatable || !setback.isSent ? backoffMs : undefined;
   if (setback.status !== 429 && setback.status !== 503) return undefined;
   const askedMs = retryAfterMs(setback.retryAfter, now());
   if (askedMs === undefined) return backoffMs;
-  return askedMs > LONGEST_WAIT_MS ? undefined : Math.max(askedMs, FIRST_BACKOFF_MS);
+  return askedMs > MAX_WAIT_MS ? undefined : Math.max(askedMs, FIRST_BACKOFF_MS);
 }
 
 /** RFC 9110, 10.2.3: seconds or a date. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audit__Output, DamagedObject__Output, ReadAuditResponse__Output } from '@kr/contracts';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import { callAsOperator } from '../settings/call-as-operator.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
 import { table } from '../terminal/table.ts';
@@ -16,9 +16,9 @@ export interface AuditOptions extends AdminOptions {
 
 const ASK_EVERY_MS = 1_000;
 /** At most one part in this many of the time is spent on queries, which count stored objects. */
-const LEAST_PAUSE = 10;
+const MIN_PAUSE = 10;
 
-/** `kr admin files audit`: what is known of the bytes of files, as they were last read. */
+/** `kr admin files audit`: the state of stored bytes as they were last read. */
 export async function auditFiles(terminal: Terminal, options: AuditOptions): Promise<void> {
   const { start, now, json, dataDirs } = options;
   if (start || now) {
@@ -31,7 +31,7 @@ export async function auditFiles(terminal: Terminal, options: AuditOptions): Pro
   if (json) terminal.print(JSON.stringify(reportJson(report), null, 2));
   else for (const line of lines(report)) terminal.print(line);
   if (now && BigInt(report.damaged) > 0n)
-    throw new Failure(`${report.damaged} of ${report.objects} objects are not as they were stored.`);
+    throw new CliError(`${report.damaged} of ${report.objects} objects are not as they were stored.`);
 }
 
 function read(dataDirs: readonly string[]): Promise<ReadAuditResponse__Output> {
@@ -45,7 +45,7 @@ async function waitFor(terminal: Terminal, dataDirs: readonly string[], id: bigi
     const { latest, finished } = await read(dataDirs);
     if (finished !== null && BigInt(finished.id) >= id) break;
     if (latest !== null) terminal.status(progressOf(latest));
-    await sleep(Math.max(ASK_EVERY_MS, LEAST_PAUSE * (performance.now() - askedAt)));
+    await sleep(Math.max(ASK_EVERY_MS, MIN_PAUSE * (performance.now() - askedAt)));
   }
   terminal.status('');
 }
@@ -70,10 +70,10 @@ function lines(report: ReadAuditResponse__Output): string[] {
 }
 
 function auditLine(audit: Audit__Output): string {
-  const begun = `begun ${audit.startedAt}`;
+  const started = `started ${audit.startedAt}`;
   if (audit.finishedAt !== '')
-    return `${begun}, finished ${audit.finishedAt}: ${audit.objects} objects, ${formatBytes(Number(audit.bytes))}, ${audit.damaged} damaged`;
-  return `${begun}, ${audit.isRunning ? 'running' : 'waiting for a process'}: ${progressOf(audit)}`;
+    return `${started}, finished ${audit.finishedAt}: ${audit.objects} objects, ${formatBytes(Number(audit.bytes))}, ${audit.damaged} damaged`;
+  return `${started}, ${audit.isRunning ? 'running' : 'waiting for a process'}: ${progressOf(audit)}`;
 }
 
 function oldest({ objects, neverVerified, oldestVerifiedAt }: ReadAuditResponse__Output): string {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Manifest } from '@kr/backup';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import { reachSystem } from '../settings/reach-system.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
 import { stepProgress } from '../terminal/step-progress.ts';
@@ -27,7 +27,7 @@ export async function backup(
   await using reached = await reachSystem(dataDirs, { isMade: false });
   const { filesFolder } = reached.system;
   if (filesFolder === undefined && !withoutFiles)
-    throw new Failure(
+    throw new CliError(
       'The bytes of files are in a bucket, or in an unknown folder: back them up there (docs/operations.md), and use --without-files.',
     );
   const manifest = await makeBackup(
@@ -40,7 +40,7 @@ export async function backup(
       progress: stepProgress(terminal),
     },
   ).catch((error: unknown) => {
-    throw new Failure(error instanceof Error ? error.message : String(error));
+    throw new CliError(error instanceof Error ? error.message : String(error));
   });
   terminal.status('');
   if (json) terminal.print(JSON.stringify(manifest, null, 2));
@@ -48,7 +48,7 @@ export async function backup(
   warnAboutSecrets(terminal, withSecrets);
   const { missing } = manifest.files;
   if (missing.length > 0)
-    throw new Failure(
+    throw new CliError(
       `The backup is whole but for ${missing.length} objects that the store itself has lost (kr admin files audit): ${missing.slice(0, 5).join(', ')}`,
     );
 }
@@ -69,7 +69,7 @@ function warnAboutSecrets(terminal: Terminal, withSecrets: boolean): void {
   terminal.note(
     withSecrets
       ? 'The backup contains the keys and passwords: a reader of this folder can open every link and act as any service.'
-      : 'No keys and passwords are in it: keep secrets.json elsewhere. Without it, access links and kept answers of this system open nothing after a restore.',
+      : 'No keys and passwords are in it: store secrets.json elsewhere. Without it, access links and stored answers are invalid after a restore.',
   );
 }
 

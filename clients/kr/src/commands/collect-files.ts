@@ -26,8 +26,8 @@ export async function collectFiles(
   };
   if (json) {
     const counts = Object.entries(kinds).map(([name, kind]) => [name, countsOf(kind)]);
-    const shown = { applied: apply, grace_ms: Number(collected.graceMs), ...Object.fromEntries(counts) };
-    return terminal.print(JSON.stringify(shown, null, 2));
+    const output = { applied: apply, grace_ms: Number(collected.graceMs), ...Object.fromEntries(counts) };
+    return terminal.print(JSON.stringify(output, null, 2));
   }
   const rows = Object.entries(kinds).map(([name, kind]) => {
     const { count, bytes } = countsOf(kind);

@@ -1,5 +1,5 @@
 import type { DeadLetter__Output } from '@kr/contracts';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import { callService, EVENT_CONSUMERS, type EventConsumer } from '../settings/call-as-operator.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -30,8 +30,8 @@ export async function listDeadLetters(
     if (hasMore) withMore.push(name);
   }
   if (json) {
-    const shown = { dead_letters: listed.map(letterJson), has_more: withMore.length > 0 };
-    return terminal.print(JSON.stringify(shown, null, 2));
+    const output = { dead_letters: listed.map(letterJson), has_more: withMore.length > 0 };
+    return terminal.print(JSON.stringify(output, null, 2));
   }
   if (listed.length === 0) return terminal.note('There are no dead letters.');
   for (const line of letterTable(listed)) terminal.print(line);
@@ -45,11 +45,11 @@ export async function replayDeadLetters(
   ids: readonly string[],
   { service, all, json, dataDirs }: DeadLetterOptions & { all: boolean },
 ): Promise<void> {
-  if (all === ids.length > 0) throw new Failure('Give the ids of dead letters, or --all.');
+  if (all === ids.length > 0) throw new CliError('Give the ids of dead letters, or --all.');
   const wrong = ids.filter((id) => !/^\d{1,18}$/.test(id));
-  if (wrong.length > 0) throw new Failure(`Not an id of a dead letter: ${wrong.join(', ')}`);
+  if (wrong.length > 0) throw new CliError(`Not an id of a dead letter: ${wrong.join(', ')}`);
   if (ids.length > 0 && service === undefined)
-    throw new Failure('Ids belong to one service: name it with --service.');
+    throw new CliError('Ids belong to one service: name it with --service.');
   let replayed = 0;
   let failed = 0;
   const failures: Listed[] = [];
@@ -64,19 +64,19 @@ export async function replayDeadLetters(
     unknownIds.push(...answer.unknownIds);
   }
   if (json) {
-    const shown = {
+    const output = {
       replayed,
       failed,
       failures: failures.map(letterJson),
       unknown_ids: unknownIds.map(Number),
     };
-    terminal.print(JSON.stringify(shown, null, 2));
+    terminal.print(JSON.stringify(output, null, 2));
   } else {
     terminal.print(`${replayed} replayed, ${failed} failed again`);
     if (failed > 0) for (const line of letterTable(failures)) terminal.print(line);
   }
-  if (unknownIds.length > 0) throw new Failure(`Unknown dead letters: ${unknownIds.join(', ')}`);
-  if (failed > 0) throw new Failure(`${failed} failed again.`);
+  if (unknownIds.length > 0) throw new CliError(`Unknown dead letters: ${unknownIds.join(', ')}`);
+  if (failed > 0) throw new CliError(`${failed} failed again.`);
 }
 
 function servicesOf(service: EventConsumer | undefined): readonly EventConsumer[] {

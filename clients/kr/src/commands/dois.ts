@@ -1,5 +1,5 @@
 import type { Doi__Output, ListDoisRequest, ListDoisResponse__Output } from '@kr/contracts';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import { callService, DOI_OWNERS } from '../settings/call-as-operator.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -55,7 +55,7 @@ export async function retryDois(
   }
   if (json) terminal.print(JSON.stringify({ retried, unknown: [...unknown] }, null, 2));
   else terminal.print(`${retried} sent again`);
-  if (unknown.size > 0) throw new Failure(`No such DOI here: ${[...unknown].join(', ')}`);
+  if (unknown.size > 0) throw new CliError(`No such DOI here: ${[...unknown].join(', ')}`);
 }
 
 /** `kr admin doi reconcile`: compares every DOI with DataCite and sends again what differs. */

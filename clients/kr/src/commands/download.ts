@@ -8,7 +8,7 @@ import pMap from 'p-map';
 import type { ApiClient } from '../api/api-client.ts';
 import { type FileEntry, type FilesListing, findEntity, linkOf, referenceIn } from '../api/entity.ts';
 import { checksumOf } from '../checksum.ts';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import { transferProgress } from '../terminal/transfer-progress.ts';
 import type { CommandContext } from './context.ts';
 
@@ -32,16 +32,16 @@ interface Target {
  * `kr download ID`: the files of a resource or package, each checked against its checksum. A file that cannot be stored is
  * reported, and the others are downloaded.
  *
- * @throws Failure naming every file that was not downloaded
+ * @throws CliError naming every file that was not downloaded
  */
 export async function download(
   { terminal, connect }: CommandContext,
   id: string,
   options: DownloadOptions & { cwd: string },
 ): Promise<void> {
-  const wanted = referenceIn(id);
-  const api = await connect(wanted.link);
-  const entity = await findEntity(api, wanted, options.draft || wanted.isDraft ? 'draft' : 'published');
+  const reference = referenceIn(id);
+  const api = await connect(reference.link);
+  const entity = await findEntity(api, reference, options.draft || reference.isDraft ? 'draft' : 'published');
   const folder = resolve(options.cwd, options.to ?? entity.id);
   const { entries = [] } = await api.call<FilesListing>({ method: 'GET', target: linkOf(entity, 'files') });
   const completed = entries.filter(({ status }) => status === 'completed');
@@ -102,21 +102,21 @@ export async function download(
     for (const { path } of stored) terminal.print(path);
   }
   if (problems.length > 0)
-    throw new Failure(
+    throw new CliError(
       `${problems.length} of ${completed.length} files were not downloaded:\n  ${problems.join('\n  ')}`,
     );
 }
 
-/** Where a file goes. @throws Failure: the key is not the name of a file in the folder */
+/** Where a file goes. @throws CliError: the key is not the name of a file in the folder */
 async function locate(entry: FileEntry, folder: string): Promise<Target> {
   const path = resolve(folder, entry.key);
   const inside = relative(folder, path);
   if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside))
-    throw new Failure(`this is no name for a file in ${folder}`);
+    throw new CliError(`this is no name for a file in ${folder}`);
   return { entry, path, isThere: (await checksumOf(path).catch(() => undefined)) === entry.checksum };
 }
 
-/** Gives a complete file its name. @throws Failure: another file has it, and may not be replaced */
+/** Gives a complete file its name. @throws CliError: another file has it, and may not be replaced */
 async function store(part: string, path: string, force: boolean): Promise<void> {
   if (force) return rename(part, path);
   try {
@@ -126,11 +126,11 @@ async function store(part: string, path: string, force: boolean): Promise<void> 
     const { code } = error as NodeJS.ErrnoException;
     // Some file systems have no links.
     if (code !== 'EEXIST') return copyFile(part, path, constants.COPYFILE_EXCL);
-    throw new Failure(`${path} exists with other content; --force replaces it`);
+    throw new CliError(`${path} exists with other content; --force replaces it`);
   }
 }
 
-/** @throws Failure: not all bytes arrived, or other ones */
+/** @throws CliError: not all bytes arrived, or other ones */
 async function fetchFile(
   api: ApiClient,
   entry: FileEntry,
@@ -146,7 +146,7 @@ async function fetchFile(
     if (checksum !== entry.checksum) throw new Error(`it is ${checksum} instead of ${entry.checksum}`);
   } catch (error) {
     advance(-received);
-    throw error instanceof Failure ? error : new Failure(`it did not arrive: ${String(error)}`);
+    throw error instanceof CliError ? error : new CliError(`it did not arrive: ${String(error)}`);
   }
 }
 

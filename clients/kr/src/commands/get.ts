@@ -12,9 +12,9 @@ export async function get(
   id: string,
   options: GetOptions,
 ): Promise<void> {
-  const wanted = referenceIn(id);
-  const form = options.draft || wanted.isDraft ? 'draft' : 'published';
-  const entity = await findEntity(await connect(wanted.link), wanted, form);
+  const reference = referenceIn(id);
+  const form = options.draft || reference.isDraft ? 'draft' : 'published';
+  const entity = await findEntity(await connect(reference.link), reference, form);
   if (options.json) terminal.print(JSON.stringify(entity, null, 2));
   else for (const line of toLines(entity)) terminal.print(line);
 }

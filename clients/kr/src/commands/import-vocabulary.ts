@@ -1,12 +1,12 @@
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { AdminOptions } from './context.ts';
 import { readTerms, type VocabularyTerm } from './vocabulary-file.ts';
 
 /**
- * `kr admin vocabulary import TYPE FILE`: adds a file's entries to the entries that the operator added before; an entry with a known
+ * `kr admin vocabulary import TYPE FILE`: adds a file's entries to the entries that the operator added before; an entry with an existing
  * id replaces it. Running services read the change. Unusable entries are listed and omitted.
  */
 export async function importVocabulary(
@@ -18,11 +18,11 @@ export async function importVocabulary(
   // Only this command knows the vocabularies; the others start without them.
   const { isVocabularyType, lookup } = await import('@kr/metadata');
   if (!isVocabularyType(type))
-    throw new Failure(`there is no vocabulary "${type}"; see docs/vocabularies.md`);
+    throw new CliError(`there is no vocabulary "${type}"; see docs/vocabularies.md`);
   const { terms, refused } = await readTerms(file);
   if (terms.length === 0 && refused.length > 0) {
     const reasons = refused.map(({ entry, reason }) => `  entry ${entry}: ${reason}`);
-    throw new Failure([`no entry of ${file} can be used:`, ...reasons].join('\n'));
+    throw new CliError([`no entry of ${file} can be used:`, ...reasons].join('\n'));
   }
   const folder = join(await existing(options.dataDirs), 'vocabularies');
   const target = join(folder, `${type}.json`);
@@ -53,7 +53,7 @@ async function existing(dataDirs: readonly string[]): Promise<string> {
     )
       return folder;
   }
-  throw new Failure(
+  throw new CliError(
     `No data folder at ${dataDirs.join(' or ')}. \`npm start\` makes one; --data-dir names another.`,
   );
 }
@@ -61,11 +61,11 @@ async function existing(dataDirs: readonly string[]): Promise<string> {
 async function readAdded(file: string): Promise<VocabularyTerm[]> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '[]';
-    throw new Failure(`cannot read ${file}: ${error.code}`);
+    throw new CliError(`cannot read ${file}: ${error.code}`);
   });
   try {
     return JSON.parse(text) as VocabularyTerm[];
   } catch {
-    throw new Failure(`${file} is no JSON; mend or remove it, then import again`);
+    throw new CliError(`${file} is no JSON; mend or remove it, then import again`);
   }
 }

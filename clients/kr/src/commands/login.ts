@@ -1,5 +1,5 @@
 import { ApiError } from '../api/api-error.ts';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import type { Settings } from '../settings/settings.ts';
 import { writeLogin } from '../settings/stored-login.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -10,7 +10,7 @@ export async function login(
   { terminal, connectTo, file }: { terminal: Terminal; connectTo: ConnectTo; file: string },
   { baseUrl, token, tokenFrom }: Settings,
 ): Promise<void> {
-  if (token === undefined) throw new Failure('A token is needed: pass --token TOKEN or set KR_TOKEN.');
+  if (token === undefined) throw new CliError('A token is needed: pass --token TOKEN or set KR_TOKEN.');
   try {
     // The user's listing requires valid credentials.
     await connectTo({ baseUrl, token }).call({
@@ -20,7 +20,7 @@ export async function login(
     });
   } catch (error) {
     if (error instanceof ApiError && [401, 403].includes(error.status)) {
-      throw new Failure(`${baseUrl.origin} rejected the token from ${tokenFrom}.`);
+      throw new CliError(`${baseUrl.origin} rejected the token from ${tokenFrom}.`);
     }
     throw error;
   }

@@ -1,5 +1,5 @@
 import type { SchemaState } from '@kr/schema-migration';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import { reachSystem } from '../settings/reach-system.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -18,7 +18,7 @@ export async function showMigrations(terminal: Terminal, { json, dataDirs }: Adm
   const newer = states.some((state) => state.newer.length > 0);
   if (newer) terminal.note('The schema is newer than this release, which can still run on it.');
   if (pending > 0)
-    throw new Failure(
+    throw new CliError(
       `${pending} migrations are pending: the Jobs of the chart apply them, else the first process of each service that starts.`,
     );
 }
@@ -36,7 +36,7 @@ async function readStates(dataDirs: readonly string[]): Promise<ServiceState[]> 
     return states.map((state) => ({ service, ...state }));
   });
   const found = await Promise.all(read).catch((error: unknown) => {
-    throw new Failure(error instanceof Error ? error.message : String(error));
+    throw new CliError(error instanceof Error ? error.message : String(error));
   });
   return found.flat();
 }

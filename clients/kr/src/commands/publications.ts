@@ -26,8 +26,8 @@ export async function listPublications(terminal: Terminal, options: ListOptions)
     reports.listPublications({ states, olderThanMs, limit }, caller),
   );
   if (options.json) {
-    const shown = { publications: publications.map(summaryJson), has_more: hasMore };
-    return terminal.print(JSON.stringify(shown, null, 2));
+    const output = { publications: publications.map(summaryJson), has_more: hasMore };
+    return terminal.print(JSON.stringify(output, null, 2));
   }
   if (publications.length === 0)
     return terminal.note(nothingFound(states, open && state === undefined, olderThanMs));
@@ -43,7 +43,7 @@ export function nothingFound(states: readonly string[], isOpenOnly: boolean, old
     : 'No publication matches.';
 }
 
-/** `kr admin publications show ID`: one of them with everything that is known of it. */
+/** `kr admin publications show ID`: one publication in full. */
 export async function showPublication(
   terminal: Terminal,
   id: string,

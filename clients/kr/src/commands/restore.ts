@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import { type ReachedSystem, reachSystem } from '../settings/reach-system.ts';
 import { stepProgress } from '../terminal/step-progress.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -12,7 +12,7 @@ export interface RestoreOptions extends AdminOptions {
   verify: boolean;
   /** Existing data may be deleted. */
   replace: boolean;
-  /** A given folder is created when missing. */
+  /** The folder of a local system; created when missing. */
   dataDir?: string;
 }
 
@@ -20,7 +20,7 @@ export interface RestoreOptions extends AdminOptions {
 export async function restore(
   terminal: Terminal,
   folder: string,
-  { verify, replace, json, dataDirs, dataDir: given }: RestoreOptions,
+  { verify, replace, json, dataDirs, dataDir: newFolder }: RestoreOptions,
 ): Promise<void> {
   const progress = stepProgress(terminal);
   const { restoreSecrets, restoreBackup, verifyBackup } = await import('@kr/backup');
@@ -31,9 +31,9 @@ export async function restore(
   if (verify) return terminal.note('The backup is intact.');
 
   const [first = ''] = dataDirs;
-  if (given !== undefined && manifest.has_secrets) await restoreSecrets(folder, first);
-  await using reached = await reachSystem(dataDirs, { isMade: given !== undefined });
-  if (reached.isRunning) throw new Failure('Stop the system first; then restore again.');
+  if (newFolder !== undefined && manifest.has_secrets) await restoreSecrets(folder, first);
+  await using reached = await reachSystem(dataDirs, { isMade: newFolder !== undefined });
+  if (reached.isRunning) throw new CliError('Stop the system first; then restore again.');
   const { dataDir } = reached.system;
   // The first step, so that an unreachable bus stops the command before any change.
   await using events = await eventsOf(terminal, reached);
@@ -41,11 +41,9 @@ export async function restore(
   await events.forget();
   terminal.status('');
   if (dataDir !== undefined && !(await restoreSecrets(folder, dataDir)))
-    terminal.note(
-      'The keys are not those of the backup: its access links open nothing, and its kept answers cannot be repeated.',
-    );
+    terminal.note('The keys are not those of the backup: its access links and stored answers are invalid.');
   if (!manifest.files.has_bytes)
-    terminal.note('The bytes of files are not in it: bring them back where they are kept.');
+    terminal.note('The backup does not contain the bytes of files: restore them in their store.');
   terminal.note(NEXT);
 }
 
@@ -74,7 +72,7 @@ async function eventsOf(
 }
 
 function failed(error: unknown): never {
-  throw new Failure(error instanceof Error ? error.message : String(error));
+  throw new CliError(error instanceof Error ? error.message : String(error));
 }
 
 const REMOVE_STREAM = 'Remove the stream KNOWLEDGE of NATS before the services start: it is of another time.';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DescribeIndexResponse__Output, DriftReport__Output, Reindex__Output } from '@kr/contracts';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import { callAsOperator } from '../settings/call-as-operator.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -52,7 +52,7 @@ export async function checkDrift(
   const { drift } = await callAsOperator('search', dataDirs, (search, caller) =>
     search.checkDrift({ isRepaired: repair }, caller),
   );
-  if (drift === null) throw new Failure('The search service returned no result.');
+  if (drift === null) throw new CliError('The search service returned no result.');
   if (json) terminal.print(JSON.stringify(driftJson(drift), null, 2));
   else {
     terminal.print(driftLine(drift));
@@ -61,7 +61,7 @@ export async function checkDrift(
   }
   const left = differing(drift) - Number(drift.repaired);
   if (left > 0)
-    throw new Failure(
+    throw new CliError(
       repair
         ? `${left} have changed meanwhile and were left alone; compare again.`
         : `${left} forms differ; --repair mends them.`,

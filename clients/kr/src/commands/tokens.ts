@@ -19,14 +19,14 @@ export interface CreateTokenOptions {
   json: boolean;
 }
 
-/** `kr token create NAME`: a further token of the caller, which is shown this once. */
+/** `kr token create NAME`: creates a token of the caller and prints it; it is shown only once. */
 export async function createToken(
   { terminal, connect }: CommandContext,
   name: string,
   { scope, expires, json }: CreateTokenOptions,
 ): Promise<void> {
   const api = await connect();
-  const wish = {
+  const request = {
     name,
     ...(scope === undefined ? {} : { scopes: scope }),
     ...(expires === undefined ? {} : { expires_at: instantIn(expires) }),
@@ -34,7 +34,7 @@ export async function createToken(
   const created = await api.call<Token & { token: string }>({
     method: 'POST',
     target: '/api/user/tokens',
-    json: wish,
+    json: request,
   });
   if (json) return terminal.print(JSON.stringify(created, null, 2));
   terminal.note('Save it now: it is not shown again.');

@@ -1,5 +1,5 @@
 import type { ListTokensResponse__Output, User__Output } from '@kr/contracts';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import { callAsOperator } from '../settings/call-as-operator.ts';
 import { findAdminEndpoint } from '../settings/runtime.ts';
 import { readLocalLogin } from '../settings/stored-login.ts';
@@ -23,7 +23,7 @@ export async function createUser(
   name: string,
   { admin, token, expires, json, dataDirs }: CreateUserOptions,
 ): Promise<void> {
-  if (expires === 0) throw new Failure('A token has to be valid for a while: --expires 0s is none.');
+  if (expires === 0) throw new CliError('A token has to be valid for a while: --expires 0s is none.');
   const request = {
     name,
     isAdmin: admin,
@@ -114,7 +114,7 @@ export async function revokeUserTokens(
   ids: readonly string[],
   { all, json, dataDirs }: AdminOptions & { all: boolean },
 ): Promise<void> {
-  if (all === ids.length > 0) throw new Failure('Give the ids of tokens, or --all.');
+  if (all === ids.length > 0) throw new CliError('Give the ids of tokens, or --all.');
   const { tokenIds } = await callAsOperator('identity', dataDirs, (identity, caller) =>
     identity.revokeTokens({ name, tokenIds: [...ids] }, caller),
   );
@@ -132,14 +132,14 @@ export async function showUserAuditLog(
     identity.readUserAuditLog({ name, limit }, caller),
   );
   if (json) {
-    const shown = entries.map(({ createdAt, action, service, requestId, metadata }) => ({
+    const output = entries.map(({ createdAt, action, service, requestId, metadata }) => ({
       created: createdAt,
       action,
       service,
       request_id: requestId,
       metadata: JSON.parse(metadata) as unknown,
     }));
-    return terminal.print(JSON.stringify(shown, null, 2));
+    return terminal.print(JSON.stringify(output, null, 2));
   }
   const rows = entries.map(({ createdAt, action, metadata }) => [createdAt, action, metadata]);
   for (const line of table([['TIME', 'ACTION', 'DETAILS'], ...rows])) terminal.print(line);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 
 /** An entry of a vocabulary as the services read it. */
 export interface VocabularyTerm {
@@ -23,22 +23,22 @@ export interface ReadTerms {
  * - JSON and YAML: a list of objects `{id, title: {en: …}, description?, icon?, props?, tags?}`.
  * - CSV: a header row; `id`, `title` (English) or `title__<language>`, `description__<language>`, `icon`,
  *   `props__<name>`, `tags` (separated by `;`).
- * @throws Failure when the file as a whole cannot be read
+ * @throws CliError when the file as a whole cannot be read
  */
 export async function readTerms(file: string): Promise<ReadTerms> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new Failure(`cannot read ${file}: ${error.code}`);
+    throw new CliError(`cannot read ${file}: ${error.code}`);
   });
   const entries = await parse(file, text);
   const read: ReadTerms = { terms: [], refused: [] };
-  const seen = new Set<string>();
+  const ids = new Set<string>();
   for (const [index, entry] of entries.entries()) {
     const checked = checkTerm(entry);
     if (typeof checked === 'string') read.refused.push({ entry: index + 1, reason: checked });
-    else if (seen.has(checked.id))
+    else if (ids.has(checked.id))
       read.refused.push({ entry: index + 1, reason: `duplicate id ${checked.id}` });
     else {
-      seen.add(checked.id);
+      ids.add(checked.id);
       read.terms.push(checked);
     }
   }
@@ -61,9 +61,9 @@ async function parse(file: string, text: string): Promise<unknown[]> {
           : null;
     if (Array.isArray(content)) return content;
   } catch (error) {
-    throw new Failure(`${file} cannot be parsed: ${error instanceof Error ? error.message : error}`);
+    throw new CliError(`${file} cannot be parsed: ${error instanceof Error ? error.message : error}`);
   }
-  throw new Failure(`${file} must be a .csv file, or a .json or .yaml file with a list of entries`);
+  throw new CliError(`${file} must be a .csv file, or a .json or .yaml file with a list of entries`);
 }
 
 function fromColumns(row: Record<string, string>): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 
 const DEFINITION_FILE = 'knowledge-package.json';
 
@@ -29,12 +29,12 @@ export interface PackageDefinition {
  * Reads a folder's `knowledge-package.json`, its metadata documents and the sizes of its files. Paths in it are
  * relative to the folder.
  *
- * @throws Failure naming every problem found, so that nothing is sent of a folder that is incomplete
+ * @throws CliError naming every problem found, so that nothing is sent of a folder that is incomplete
  */
 export async function readDefinition(folder: string): Promise<PackageDefinition> {
   const problems: string[] = [];
   const root = await readObject(join(folder, DEFINITION_FILE), DEFINITION_FILE, problems);
-  if (root === undefined) throw new Failure(problems.join('\n'));
+  if (root === undefined) throw new CliError(problems.join('\n'));
 
   problems.push(...unknownKeys(root, ['knowledge_package', 'resources'], DEFINITION_FILE));
   const main = await readEntity(folder, root['knowledge_package'], 'knowledge_package', problems);
@@ -46,7 +46,7 @@ export async function readDefinition(folder: string): Promise<PackageDefinition>
     ),
   );
   if (problems.length > 0) {
-    throw new Failure(
+    throw new CliError(
       [`${folder} cannot be loaded:`, ...problems.map((problem) => `  ${problem}`)].join('\n'),
     );
   }
@@ -83,10 +83,10 @@ async function readEntity(
   };
 }
 
-function unknownKeys(value: object, known: readonly string[], where: string): string[] {
+function unknownKeys(value: object, allowed: readonly string[], where: string): string[] {
   return Object.keys(value)
-    .filter((key) => !known.includes(key))
-    .map((key) => `${where} has an unknown key "${key}"; known are ${known.join(', ')}`);
+    .filter((key) => !allowed.includes(key))
+    .map((key) => `${where} has an unknown key "${key}"; allowed: ${allowed.join(', ')}`);
 }
 
 async function readDocument(

@@ -10,7 +10,7 @@ import {
   linkOf,
 } from '../api/entity.ts';
 import { checksumOf } from '../checksum.ts';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import type { TransferProgress } from '../terminal/transfer-progress.ts';
 import type { EntityDefinition, LocalFile, PackageDefinition } from './definition.ts';
 
@@ -36,12 +36,12 @@ export interface LoadPorts {
 }
 
 // The service takes this many ids in one request.
-const MOST_IDS = 100;
+const MAX_IDS = 100;
 
 /**
  * Creates a package and its resources as drafts, uploads their files, reserves DOIs, adds the resources to the
  * package's context and its draft version and, on request, publishes all at once.
- * @throws Failure or ApiError; the drafts created before stay, and the message names them
+ * @throws CliError or ApiError; the drafts created before stay, and the message names them
  */
 export async function loadPackage(
   ports: LoadPorts,
@@ -52,9 +52,9 @@ export async function loadPackage(
   try {
     return await load(ports, definition, options, created);
   } catch (error) {
-    if (!(error instanceof Failure) || created.length === 0) throw error;
+    if (!(error instanceof CliError) || created.length === 0) throw error;
     const ids = created.map(({ id }) => id).join(', ');
-    throw new Failure(`${error.message}\nDrafts that were made and stay: ${ids}`, { cause: error });
+    throw new CliError(`${error.message}\nDrafts that were made and stay: ${ids}`, { cause: error });
   }
 }
 
@@ -79,7 +79,7 @@ async function load(
   await pMap(drafts, (draft) => finishDraft(ports, draft), { concurrency });
 
   const [main, ...resources] = drafts.map(({ loaded }) => loaded);
-  if (main === undefined) throw new Failure('the definition has no package');
+  if (main === undefined) throw new CliError('the definition has no package');
   if (resources.length > 0) await relate(api, main.entity, resources);
   if (!publish) return { package: main, resources };
 
@@ -162,12 +162,13 @@ async function startUploads(api: ApiClient, draft: Draft): Promise<StartedUpload
   );
   return files.map((file, position) => {
     const entry = entries.find(({ key }) => key === file.key);
-    if (entry === undefined) throw new Failure(`the service did not start ${file.key} of ${draft.entity.id}`);
+    if (entry === undefined)
+      throw new CliError(`the service did not start ${file.key} of ${draft.entity.id}`);
     return { draft, entry, file, position };
   });
 }
 
-/** @throws Failure when the service stored other bytes than the file has */
+/** @throws CliError when the service stored other bytes than the file has */
 async function sendFile(
   api: ApiClient,
   entry: FileEntry,
@@ -180,7 +181,7 @@ async function sendFile(
   const checksum = await checksumOf(path);
   if (committed.checksum === checksum) return committed;
   const stored = committed.checksum ?? 'no checksum';
-  throw new Failure(`${path} arrived damaged: it is ${checksum}, the service has ${stored}`);
+  throw new CliError(`${path} arrived damaged: it is ${checksum}, the service has ${stored}`);
 }
 
 /** Steps that need the files, and steps at the end because a change of the draft could undo them. */
@@ -220,8 +221,8 @@ async function orAsItIs<T>(step: () => Promise<T>, read: () => Promise<T>): Prom
 
 async function relate(api: ApiClient, main: Entity, resources: readonly LoadedEntity[]): Promise<void> {
   const ids = resources.map(({ entity }) => ({ id: entity.id }));
-  for (let from = 0; from < ids.length; from += MOST_IDS) {
-    const some = ids.slice(from, from + MOST_IDS);
+  for (let from = 0; from < ids.length; from += MAX_IDS) {
+    const some = ids.slice(from, from + MAX_IDS);
     const associate = linkOf(main, 'context_associate');
     await api.call({ method: 'POST', target: associate, json: { records: some }, isRepeatable: true });
     const { errors } = await api.call<{ errors: FieldError[] }>({

@@ -2,7 +2,7 @@ import type { Principal } from '@kr/caller';
 import type { Definitions } from '@kr/contracts';
 import type { AdminService } from '@kr/local-stack';
 import type { Client } from '@kr/rpc';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import { findAdminEndpoint } from './runtime.ts';
 
 /** The services that consume events and store dead letters. */
@@ -32,7 +32,7 @@ type Ask<Name extends keyof Definitions, Answer> = (
 
 /**
  * Calls a service of the system that runs in the first of these folders.
- * @throws Failure when there is none, or refusals of the service
+ * @throws CliError when there is none, or refusals of the service
  */
 export function callAsOperator<Name extends keyof typeof OWNERS, Answer>(
   name: Name,
@@ -66,7 +66,7 @@ export async function callService<Name extends keyof Definitions, Answer>(
   try {
     return await ask(client, servicePrincipal('kr-client'));
   } catch (error) {
-    throw new Failure(reasonOf(error));
+    throw new CliError(reasonOf(error));
   } finally {
     client.close();
   }

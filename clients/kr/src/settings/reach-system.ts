@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BackupSystem } from '@kr/backup';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import { type Runtime, readRuntime } from './runtime.ts';
 
 /** The data of a system, where operators reach it; disposing of it ends what was started for that. */
@@ -16,7 +16,7 @@ export interface ReachedSystem extends AsyncDisposable {
 /**
  * The data of the system in the first of these folders that has one: of a running local system, of a stopped one, whose
  * Postgres is started for it, or of a deployed one. If there is none, one is created if `isMade`.
- * @throws Failure when there is none, or its folder does not have the location of the data
+ * @throws CliError when there is none, or its folder does not have the location of the data
  */
 export async function reachSystem(
   dataDirs: readonly string[],
@@ -27,7 +27,7 @@ export async function reachSystem(
     if (runtime !== undefined && !hasEnded(runtime)) return reached(runtime, folder);
     if ((await isThere(join(folder, 'secrets.json'))) || isMade) return openStopped(folder);
   }
-  throw new Failure(
+  throw new CliError(
     `No system in ${dataDirs.join(' or ')}. \`npm start\` makes one; --data-dir names another folder.`,
   );
 }
@@ -37,7 +37,7 @@ function reached(
   folder: string,
 ): ReachedSystem {
   if (databases === undefined)
-    throw new Failure(
+    throw new CliError(
       `${join(folder, 'runtime.json')} has no addresses of the databases. npm run deploy -- operator FILE ${folder} --postgres URL writes it; a local system has to be started again.`,
     );
   const dataDir = pid === undefined ? undefined : folder;
@@ -53,7 +53,7 @@ async function openStopped(folder: string): Promise<ReachedSystem> {
   // Only what works on the data of a system needs its parts.
   const { openStoppedStack } = await import('@kr/local-stack');
   const stack = await openStoppedStack(folder).catch((error: unknown) => {
-    throw new Failure(error instanceof Error ? error.message : String(error));
+    throw new CliError(error instanceof Error ? error.message : String(error));
   });
   return {
     system: { databaseUrls: stack.databaseUrls, filesFolder: stack.folder.files, dataDir: folder },

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BackupSystem } from '@kr/backup';
 import type { AdminEndpoint, AdminService } from '@kr/local-stack';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 
 /** `runtime.json` of a local system or of a folder for operators: how operators reach the services and the data. */
 export interface Runtime {
@@ -14,24 +14,24 @@ export interface Runtime {
   nats?: string;
 }
 
-/** Undefined when the folder has none. @throws Failure when it cannot be read */
+/** Undefined when the folder has none. @throws CliError when it cannot be read */
 export async function readRuntime(folder: string): Promise<Runtime | undefined> {
   const file = join(folder, 'runtime.json');
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
-    throw new Failure(`cannot read ${file}: ${error.code}`);
+    throw new CliError(`cannot read ${file}: ${error.code}`);
   });
   if (text === undefined) return undefined;
   try {
     return JSON.parse(text) as Runtime;
   } catch {
-    throw new Failure(`${file} is no JSON; start the system again`);
+    throw new CliError(`${file} is no JSON; start the system again`);
   }
 }
 
 /**
  * The admin endpoint of a service, in the first of these folders with a running system.
- * @throws Failure when there is none, or its file has no address
+ * @throws CliError when there is none, or its file has no address
  */
 export async function findAdminEndpoint(
   dataDirs: readonly string[],
@@ -42,9 +42,11 @@ export async function findAdminEndpoint(
     if (runtime === undefined) continue;
     const endpoint = runtime.admin?.[service];
     if (endpoint !== undefined) return { ...endpoint, folder };
-    throw new Failure(`${join(folder, 'runtime.json')} has no address of ${service}; start the system again`);
+    throw new CliError(
+      `${join(folder, 'runtime.json')} has no address of ${service}; start the system again`,
+    );
   }
-  throw new Failure(
+  throw new CliError(
     `No running system in ${dataDirs.join(' or ')}. \`npm start\` starts one; --data-dir names another folder.`,
   );
 }

@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 
 /** A service and the credentials for it; calls without any are anonymous. */
 export interface Settings {
@@ -31,28 +31,30 @@ export interface LinkedService {
  * login, then the local system. A stored token is only sent to the base URL it was stored with, and a token of the
  * environment never to a base URL that only a link names.
  *
- * @throws Failure when no source names a base URL, or it is no HTTP URL
+ * @throws CliError when no source names a base URL, or it is no HTTP URL
  */
 export function settingsFrom(sources: {
-  given: Login;
+  options: Login;
   environment: Login;
-  kept: readonly Login[];
+  stored: readonly Login[];
   /** Base URL of a link. */
   link?: string | undefined;
 }): Settings {
-  const { given, environment, kept, link } = sources;
-  const known = kept.filter(({ baseUrl }) => baseUrl !== undefined);
-  const linked = known.find(({ baseUrl = '' }) => isSameService(baseUrl, link))?.baseUrl ?? link;
-  const named = given.baseUrl ?? environment.baseUrl ?? linked ?? known[0]?.baseUrl;
+  const { options, environment, stored, link } = sources;
+  const logins = stored.filter(({ baseUrl }) => baseUrl !== undefined);
+  const linked = logins.find(({ baseUrl = '' }) => isSameService(baseUrl, link))?.baseUrl ?? link;
+  const named = options.baseUrl ?? environment.baseUrl ?? linked ?? logins[0]?.baseUrl;
   if (named === undefined) {
-    throw new Failure('No service is known. `kr login --base-url URL` stores one, or set KR_BASE_URL.');
+    throw new CliError(
+      'No repository is configured. Store one with `kr login --base-url URL`, or set KR_BASE_URL.',
+    );
   }
   const baseUrl = parseBaseUrl(named);
-  const matching = known.find((login) => parseBaseUrl(login.baseUrl ?? '').href === baseUrl.href);
+  const matching = logins.find((login) => parseBaseUrl(login.baseUrl ?? '').href === baseUrl.href);
   const isNamedByLinkOnly =
-    given.baseUrl === undefined && environment.baseUrl === undefined && link === named;
+    options.baseUrl === undefined && environment.baseUrl === undefined && link === named;
   const source = [
-    given,
+    options,
     isNamedByLinkOnly && matching === undefined ? undefined : environment,
     matching,
   ].find((login) => login?.token !== undefined);
@@ -71,11 +73,11 @@ function isSameService(one: string, other: string | undefined): boolean {
   return isSameHost && a.protocol === b.protocol && a.port === b.port;
 }
 
-/** @throws Failure when it is no HTTP URL */
+/** @throws CliError when it is no HTTP URL */
 function parseBaseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new Failure(`"${text}" is not a base URL; it looks like https://repository.example`);
+    throw new CliError(`"${text}" is not a base URL; it looks like https://repository.example`);
   }
   url.search = '';
   url.hash = '';

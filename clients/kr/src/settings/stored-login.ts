@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import type { Login } from './settings.ts';
 
 /** The file of the stored login, by the conventions of the platform. */
@@ -15,15 +15,15 @@ export function loginFile(
 }
 
 /**
- * A login kept in a file (`{"base_url", "token"}`), as `kr login` writes it and the local system too; empty when
+ * A login in a file (`{"base_url", "token"}`) of `kr login` or of a local system; empty when
  * there is no file.
  *
- * @throws Failure when the file is not of that form
+ * @throws CliError when the file is not of that form
  */
 export async function readLogin(file: string): Promise<Login> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
-    throw new Failure(`cannot read ${file}: ${error.code}`);
+    throw new CliError(`cannot read ${file}: ${error.code}`);
   });
   if (text === undefined) return { from: file };
   const { base_url: baseUrl, token } = parse(text, file);
@@ -35,9 +35,9 @@ export async function readLogin(file: string): Promise<Login> {
 }
 
 /**
- * The login that a local system keeps in its data folder; of one without a first user the address alone, while it runs.
+ * The login in the data folder of a local system; without a first user only the address, while it runs.
  *
- * @throws Failure when a file there is not of that form
+ * @throws CliError when a file there is not of that form
  */
 export async function readLocalLogin(folder: string): Promise<Login> {
   const login = await readLogin(join(folder, 'credentials.json'));
@@ -64,5 +64,5 @@ function parse(text: string, file: string): Record<string, unknown> {
   } catch {
     // Answered below, as any other content that is no login.
   }
-  throw new Failure(`${file} is not a JSON object; remove it and run \`kr login\` again`);
+  throw new CliError(`${file} is not a JSON object; remove it and run \`kr login\` again`);
 }

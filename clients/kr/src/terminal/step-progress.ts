@@ -1,6 +1,6 @@
 import type { Terminal } from './terminal.ts';
 
-const SHORTEST_REDRAW_MS = 80;
+const MIN_REDRAW_MS = 80;
 
 /** How far something of several steps is: a line for each step, and on a terminal how much of it is done. */
 export function stepProgress(
@@ -11,7 +11,7 @@ export function stepProgress(
   return {
     step: (sentence) => terminal.note(`· ${sentence}`),
     amount: (sentence) => {
-      if (now() - drawnAt < SHORTEST_REDRAW_MS) return;
+      if (now() - drawnAt < MIN_REDRAW_MS) return;
       drawnAt = now();
       terminal.status(sentence);
     },

@@ -1,7 +1,7 @@
 import { formatBytes } from './format-bytes.ts';
 import type { Terminal } from './terminal.ts';
 
-const SHORTEST_REDRAW_MS = 80;
+const MIN_REDRAW_MS = 80;
 
 /** How far a number of transfers is: one bar for all on a terminal, one line for each finished file elsewhere. */
 export interface TransferProgress {
@@ -22,7 +22,7 @@ export function transferProgress(
   let files = 0;
   let drawnAt = Number.NEGATIVE_INFINITY;
   const draw = (): void => {
-    if (!terminal.isInteractive || now() - drawnAt < SHORTEST_REDRAW_MS) return;
+    if (!terminal.isInteractive || now() - drawnAt < MIN_REDRAW_MS) return;
     drawnAt = now();
     terminal.status(bar(verb, { files, bytes }, total, terminal.width));
   };

@@ -11,7 +11,7 @@ export interface ForeignUser {
 
 /**
  * Postgres refuses to run as root. For root this finds the user it runs as instead: `postgres`, made if it can be,
- * else `nobody`. For everybody else: undefined.
+ * else `nobody`. Undefined for other users.
  */
 export function findForeignUser(paths: readonly string[]): ForeignUser | undefined {
   if (process.getuid?.() !== 0) return undefined;

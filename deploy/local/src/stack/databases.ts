@@ -41,8 +41,8 @@ export async function dropDatabases(adminUrl: string, prefix: string): Promise<v
 }
 
 async function createDatabase(client: Client, name: string, password: string): Promise<void> {
-  const known = await client.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [name]);
-  const verb = known.rowCount === 0 ? 'CREATE' : 'ALTER';
+  const existing = await client.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [name]);
+  const verb = existing.rowCount === 0 ? 'CREATE' : 'ALTER';
   for (const statement of statementsFor(name, password, verb)) await client.query(statement);
 }
 

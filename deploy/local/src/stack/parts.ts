@@ -10,7 +10,7 @@ export type ReplicaName = `${ServiceName}-replica`;
 
 /** All the supervised programs of one system. */
 export interface Parts {
-  /** Resolves when the part is ready; from then on it is kept running. */
+  /** Resolves when the part is ready; from then on it is restarted when it ends. */
   start(name: PartName, program: Program): Promise<void>;
   /** Undefined while a part is down. */
   pid(name: PartName): number | undefined;

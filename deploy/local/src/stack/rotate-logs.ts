@@ -2,7 +2,7 @@ import { copyFile, readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const LARGEST_LOG_BYTES = 16 * 1024 * 1024;
+const MAX_LOG_BYTES = 16 * 1024 * 1024;
 const CHECK_INTERVAL_MS = 60_000;
 
 export interface RotationOptions {
@@ -29,7 +29,7 @@ export async function keepRotatingLogs(
  * Copies each log above the limit to `NAME.log.1`, which replaces an earlier copy, and empties the log. Programs keep their
  * logs open for appending, so a log is truncated, not renamed; lines written during the copy may be lost.
  */
-export async function rotateLogs(folder: string, largestBytes = LARGEST_LOG_BYTES): Promise<void> {
+export async function rotateLogs(folder: string, largestBytes = MAX_LOG_BYTES): Promise<void> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.log'));
   for (const file of names.map((name) => join(folder, name))) {
     if ((await stat(file)).size <= largestBytes) continue;

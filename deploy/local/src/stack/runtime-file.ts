@@ -22,8 +22,8 @@ export function runtimeFile(path: string, onProgress: (sentence: string) => void
     return written;
   };
   return {
-    open(given) {
-      describe = given;
+    open(description) {
+      describe = description;
       return write();
     },
     refresh: () => void write(),

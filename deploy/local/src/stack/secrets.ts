@@ -10,7 +10,7 @@ export interface Secrets {
   filesTicketKey: string;
   accessLinksTicketKey: string;
   linkTokenKey: string;
-  /** Seals what the gateway keeps. */
+  /** Encrypts answers that the gateway stores. */
   sealingKey: string;
   /** Proves the web service to the gateway. */
   webKey: string;
@@ -21,14 +21,14 @@ export interface Secrets {
 }
 
 /** The secrets of a data folder, which may be of an earlier release. */
-type KeptSecrets = Partial<Secrets> & {
+type StoredSecrets = Partial<Secrets> & {
   /** By service, what all its callers knew. The gateway sealed with its own. */
   internalKeys?: Partial<Record<ServiceName, string>>;
 };
 
 /** Reads the secrets of a data folder, and generates missing ones. */
 export async function loadSecrets(file: string): Promise<Secrets> {
-  const { internalKeys, ...kept } = (await readJson<KeptSecrets>(file)) ?? {};
+  const { internalKeys, ...stored } = (await readJson<StoredSecrets>(file)) ?? {};
   const secrets: Secrets = {
     postgresPassword: newSecret(),
     filesTicketKey: newSecret(),
@@ -36,10 +36,10 @@ export async function loadSecrets(file: string): Promise<Secrets> {
     linkTokenKey: newSecret(),
     sealingKey: internalKeys?.gateway ?? newSecret(),
     webKey: newSecret(),
-    ...kept,
-    callerKeys: eachService((callee) => ({ ...oneForEachCaller(), ...kept.callerKeys?.[callee] })),
-    databasePasswords: { ...eachService(newSecret), ...kept.databasePasswords },
-    busPasswords: { ...oneForEachCaller(), ...kept.busPasswords },
+    ...stored,
+    callerKeys: eachService((callee) => ({ ...oneForEachCaller(), ...stored.callerKeys?.[callee] })),
+    databasePasswords: { ...eachService(newSecret), ...stored.databasePasswords },
+    busPasswords: { ...oneForEachCaller(), ...stored.busPasswords },
   };
   await writePrivateJson(file, secrets);
   return secrets;

@@ -2,7 +2,7 @@ import type { ProcessPorts, StackPorts } from './ports.ts';
 import type { Caller, Secrets } from './secrets.ts';
 import { SERVICES, type ServiceName } from './service-names.ts';
 
-export interface Surroundings {
+export interface SystemContext {
   hasPages: boolean;
   ports: StackPorts;
   secrets: Secrets;
@@ -34,25 +34,25 @@ const KEPT_BACK = /^(npm_.*|NODE_OPTIONS|NODE_PATH|NODE_ENV|JEST_.*|TEST_(?!SETT
 /** The whole environment of one service's process, with its ports. */
 export function serviceEnvironment(
   service: ServiceName,
-  given: Surroundings,
-  own: ProcessPorts = given.ports,
+  context: SystemContext,
+  own: ProcessPorts = context.ports,
 ): Variables {
-  const { secrets } = given;
+  const { secrets } = context;
   return {
-    ...passedOn(given.outer),
+    ...passedOn(context.outer),
     NODE_ENV: 'production',
-    LOG_LEVEL: given.logLevel,
-    DATABASE_URL: given.databaseUrls[service],
-    NATS_URL: given.natsUrls[service],
+    LOG_LEVEL: context.logLevel,
+    DATABASE_URL: context.databaseUrls[service],
+    NATS_URL: context.natsUrls[service],
     GRPC_HOST: '127.0.0.1',
     GRPC_PORT: String(own.services[service].grpc),
     HEALTH_PORT: String(own.services[service].health),
-    VOCABULARY_DIR: given.vocabularyDir,
+    VOCABULARY_DIR: context.vocabularyDir,
     ...Object.fromEntries(
-      CALLS[service].map((callee) => [`${prefixOf(callee)}_ADDRESS`, addressOf(callee, given)]),
+      CALLS[service].map((callee) => [`${prefixOf(callee)}_ADDRESS`, addressOf(callee, context)]),
     ),
-    ...serviceKeys(service, secrets, { hasPages: given.hasPages }),
-    ...ownVariables(service, given, own),
+    ...serviceKeys(service, secrets, { hasPages: context.hasPages }),
+    ...ownVariables(service, context, own),
   };
 }
 
@@ -84,7 +84,7 @@ function prefixOf(service: ServiceName): string {
   return service.toUpperCase().replaceAll('-', '_');
 }
 
-function addressOf(service: ServiceName, { ports }: Surroundings): string {
+function addressOf(service: ServiceName, { ports }: SystemContext): string {
   const processes = ports.replicas === undefined ? [ports] : [ports, ports.replicas];
   return processes.map(({ services }) => `127.0.0.1:${services[service].grpc}`).join(',');
 }
@@ -113,7 +113,7 @@ function identifiers({ DOI_PREFIX, OAI_PREFIX }: Variables): Variables {
 }
 
 /** The whole environment of the web service's process. */
-export function webEnvironment({ ports, secrets, outer, logLevel }: Surroundings): Variables {
+export function webEnvironment({ ports, secrets, outer, logLevel }: SystemContext): Variables {
   return {
     ...passedOn(outer),
     NODE_ENV: 'production',
@@ -127,12 +127,12 @@ export function webEnvironment({ ports, secrets, outer, logLevel }: Surroundings
   };
 }
 
-function passedOn(outer: Surroundings['outer']): Variables {
+function passedOn(outer: SystemContext['outer']): Variables {
   return Object.fromEntries(Object.entries(outer).filter(([name]) => !KEPT_BACK.test(name)));
 }
 
-function ownVariables(service: ServiceName, given: Surroundings, own: ProcessPorts): Variables {
-  const { filesDir, outer, hasPages, ports } = given;
+function ownVariables(service: ServiceName, context: SystemContext, own: ProcessPorts): Variables {
+  const { filesDir, outer, hasPages, ports } = context;
   if (service === 'gateway') {
     return {
       HTTP_HOST: '127.0.0.1',

@@ -6,10 +6,16 @@ import type { ProgramName } from './service-names.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
 const COMPILE_CACHE = join(ROOT, '.toolchain', 'compile-cache');
-const SETTLE = resolve(import.meta.dirname, '../child/settle-when-idle.ts');
+const RELEASE_MEMORY = resolve(import.meta.dirname, '../child/release-memory-when-idle.ts');
 
-/** Seven processes share a small machine: a small young generation, and no memory kept that only the start needed. */
-const LASTING = ['--max-semi-space-size=8', '--max-old-space-size=384', '--expose-gc', '--import', SETTLE];
+/** Seven processes share a small machine: a small young generation, and memory that only the start needed is released. */
+const LASTING = [
+  '--max-semi-space-size=8',
+  '--max-old-space-size=384',
+  '--expose-gc',
+  '--import',
+  RELEASE_MEMORY,
+];
 /** Short-lived systems save time, not memory. */
 const PASSING = ['--min-semi-space-size=16', '--max-semi-space-size=16', '--max-old-space-size=384'];
 const SMALL_MACHINE = {
@@ -28,7 +34,7 @@ export interface ServiceToRun {
   logFile: string;
   /** Whether it runs for as long as anybody wants it, rather than for a test. */
   isLasting: boolean;
-  /** Root of the checkout with the service; this one unless given. */
+  /** Root of the checkout with the service; default: this one. */
   checkout?: string | undefined;
 }
 

@@ -17,7 +17,7 @@ export interface Backends {
   databaseUrls: Record<ServiceName, string>;
 }
 
-interface Given {
+interface BackendContext {
   options: StackOptions;
   folder: DataFolder;
   secrets: Secrets;
@@ -28,9 +28,9 @@ interface Given {
 const TOOLCHAIN_DIR = resolve(import.meta.dirname, '../../../../.toolchain');
 
 /** Starts Postgres and NATS side by side and makes the databases of the services. */
-export async function startBackends(given: Given): Promise<Backends> {
-  const [adminUrl] = await Promise.all([startDatabaseServer(given), startMessaging(given)]);
-  const { options, secrets, ports } = given;
+export async function startBackends(context: BackendContext): Promise<Backends> {
+  const [adminUrl] = await Promise.all([startDatabaseServer(context), startMessaging(context)]);
+  const { options, secrets, ports } = context;
   const prefix = options.postgres?.prefix ?? 'kr';
   const urlFor = (user: Caller) => natsUrl(ports.nats, { user, password: secrets.busPasswords[user] });
   return {
@@ -40,7 +40,13 @@ export async function startBackends(given: Given): Promise<Backends> {
   };
 }
 
-async function startDatabaseServer({ options, folder, secrets, ports, parts }: Given): Promise<string> {
+async function startDatabaseServer({
+  options,
+  folder,
+  secrets,
+  ports,
+  parts,
+}: BackendContext): Promise<string> {
   if (options.postgres !== undefined) return options.postgres.url;
   const program = await preparePostgres({
     dataDir: folder.postgres,
@@ -53,7 +59,7 @@ async function startDatabaseServer({ options, folder, secrets, ports, parts }: G
   return postgresUrl(secrets.postgresPassword, ports.postgres);
 }
 
-async function startMessaging({ options, folder, secrets, ports, parts }: Given): Promise<void> {
+async function startMessaging({ options, folder, secrets, ports, parts }: BackendContext): Promise<void> {
   const program = await prepareNats({
     dataDir: folder.nats,
     logFile: folder.logFile('nats'),

@@ -12,7 +12,7 @@ import { openProcessList } from './process-list.ts';
 import { keepRotatingLogs } from './rotate-logs.ts';
 import { runtimeFile } from './runtime-file.ts';
 import { loadSecrets } from './secrets.ts';
-import { type Surroundings, serviceEnvironment, webEnvironment } from './service-environment.ts';
+import { type SystemContext, serviceEnvironment, webEnvironment } from './service-environment.ts';
 import { SERVICES, type ServiceName } from './service-names.ts';
 import { serviceProgram } from './service-program.ts';
 import type { StackOptions } from './stack-options.ts';
@@ -47,7 +47,7 @@ export interface RunningStack {
 }
 
 /**
- * Starts Postgres, NATS and the six services on a data folder and keeps them running.
+ * Starts Postgres, NATS and the services on a data folder, and restarts those that end.
  * @throws AlreadyRunning when another process does so already; Error that names the part that did not start, once
  * everything was stopped.
  */
@@ -93,7 +93,7 @@ async function startParts(
   const secrets = await loadSecrets(folder.secretsFile);
   const ports = await choosePorts(options.port, { isReplicated: options.isReplicated === true });
   const backends = await startBackends({ options, folder, secrets, ports, parts });
-  const surroundings: Surroundings = {
+  const context: SystemContext = {
     ...backends,
     hasPages: options.hasPages === true,
     ports,
@@ -103,7 +103,7 @@ async function startParts(
     logLevel: options.logLevel,
     outer: options.environment,
   };
-  await startServices(parts, folder, options, surroundings);
+  await startServices(parts, folder, options, context);
   options.signal?.throwIfAborted();
   const admin = adminEndpoints(secrets, (service) => `127.0.0.1:${ports.services[service].grpc}`);
   const stack = {
@@ -120,7 +120,7 @@ async function startParts(
     kill: parts.kill,
     relaunch: parts.relaunch,
     retire: parts.retire,
-    startReplica: (service: ServiceName) => startReplica({ parts, folder, options, surroundings }, service),
+    startReplica: (service: ServiceName) => startReplica({ parts, folder, options, context }, service),
     stop,
   };
   return { stack, ports };
@@ -131,62 +131,62 @@ async function startServices(
   parts: Parts,
   folder: DataFolder,
   options: StackOptions,
-  surroundings: Surroundings,
+  context: SystemContext,
 ): Promise<void> {
   const starts = SERVICES.map(async (name) => {
-    const environment = serviceEnvironment(name, surroundings);
+    const environment = serviceEnvironment(name, context);
     const program = serviceProgram({
       name,
       environment: (await options.environmentOf?.(name, environment)) ?? environment,
-      healthPort: surroundings.ports.services[name].health,
+      healthPort: context.ports.services[name].health,
       logFile: folder.logFile(name),
       isLasting: options.durability === 'safe',
       checkout: options.checkout,
     });
     return parts.start(name, program);
   });
-  if (surroundings.hasPages) {
+  if (context.hasPages) {
     const program = serviceProgram({
       name: 'web',
-      environment: webEnvironment(surroundings),
-      healthPort: surroundings.ports.web.health,
+      environment: webEnvironment(context),
+      healthPort: context.ports.web.health,
       logFile: folder.logFile('web'),
       isLasting: options.durability === 'safe',
     });
     starts.push(parts.start('web', program));
   }
-  const { replicas } = surroundings.ports;
+  const { replicas } = context.ports;
   if (replicas !== undefined)
     for (const name of SERVICES)
-      starts.push(startReplicaOn(replicas, { parts, folder, options, surroundings }, name));
+      starts.push(startReplicaOn(replicas, { parts, folder, options, context }, name));
   await Promise.all(starts);
 }
 
 /** On unannounced ports. */
-async function startReplica(given: ReplicaGiven, service: ServiceName): Promise<ReplicaName> {
+async function startReplica(replica: ReplicaContext, service: ServiceName): Promise<ReplicaName> {
   const [grpc = 0, health = 0] = await freePorts(2);
-  const { ports } = given.surroundings;
+  const { ports } = replica.context;
   const services = { ...ports.services, [service]: { grpc, health } };
-  await startReplicaOn({ ...ports, services }, given, service);
+  await startReplicaOn({ ...ports, services }, replica, service);
   return `${service}-replica`;
 }
 
-interface ReplicaGiven {
+interface ReplicaContext {
   parts: Parts;
   folder: DataFolder;
   options: StackOptions;
-  surroundings: Surroundings;
+  context: SystemContext;
 }
 
 function startReplicaOn(
   own: ProcessPorts,
-  { parts, folder, options, surroundings }: ReplicaGiven,
+  { parts, folder, options, context }: ReplicaContext,
   service: ServiceName,
 ): Promise<void> {
   const name: ReplicaName = `${service}-replica`;
   const program = serviceProgram({
     name: service,
-    environment: serviceEnvironment(service, surroundings, own),
+    environment: serviceEnvironment(service, context, own),
     healthPort: own.services[service].health,
     logFile: folder.logFile(name),
     isLasting: options.durability === 'safe',

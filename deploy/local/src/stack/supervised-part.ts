@@ -12,11 +12,11 @@ export interface SupervisionEvents {
 const FIRST_PAUSE_MS = 100;
 /** Delay before a requested restart. */
 const ASKED_PAUSE_MS = 5;
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 /** A part that lived this long before it ended starts again at once. */
 const STEADY_MS = 30_000;
 
-/** One program that is kept running: when it ends unasked it is started again, after a pause that grows. */
+/** A supervised program: when it ends by itself it is restarted, after a growing pause. */
 export class SupervisedPart {
   readonly name: string;
   readonly #program: Program;
@@ -101,7 +101,7 @@ export class SupervisedPart {
         signal: this.#stopping.signal,
       }).catch(() => undefined);
       if (this.#stopping.signal.aborted) return;
-      if (!isAsked) this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
+      if (!isAsked) this.#pauseMs = Math.min(2 * this.#pauseMs, MAX_PAUSE_MS);
       try {
         const child = await this.#run();
         this.#events.onProgress(`${this.name} is back`);

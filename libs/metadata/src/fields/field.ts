@@ -6,10 +6,10 @@ import type { Report } from '../report.ts';
  * therefore accept any JSON value.
  */
 export interface Field<Value = unknown> {
-  /** Reports every problem of `value` under `path` and returns what to keep; `undefined` keeps nothing. */
+  /** Reports every problem of `value` under `path` and returns the value to store; `undefined` stores nothing. */
   check(value: unknown, path: string, report: Report): unknown;
-  /** The public form of a kept value. */
-  render(kept: unknown): unknown;
+  /** The public form of a stored value. */
+  render(checked: unknown): unknown;
   /** The type of the field, for the description of the interface and for the search index. */
   readonly describes: FieldDescription;
   /** Only a type: what a value without problems looks like. */
@@ -47,7 +47,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A field that is shown as it was kept. */
+/** A field whose public form is the stored value. */
 export function plain<Value>(describes: FieldDescription, check: Field['check']): Field<Value> {
-  return { check, render: (kept) => kept, describes };
+  return { check, render: (checked) => checked, describes };
 }

@@ -19,15 +19,15 @@ const award = recordOf(
   },
   {
     derived: ['funder', 'program'],
-    whole(kept, path, report) {
-      const { id, number, title } = kept;
+    whole(checked, path, report) {
+      const { id, number, title } = checked;
       if (!id && !number && !title)
         report.add(`${path}.award`, 'An existing id or number/title must be present.');
       else if (!id && title !== undefined) checkTitle(title, `${path}.title`, report);
       if (typeof id === 'string' && id !== '' && !lookup('awards', id) && !number && !title) {
         report.add(path, `Invalid value ${id}.`);
       }
-      return kept;
+      return checked;
     },
   },
 );

@@ -42,7 +42,7 @@ export function identifierWith<const More extends Members>(
     ...more,
   } as const;
   return recordOf(members, {
-    whole: (kept, path, report) => checkScheme(kept, path, report, allowed, required),
+    whole: (checked, path, report) => checkScheme(checked, path, report, allowed, required),
   });
 }
 
@@ -52,51 +52,53 @@ export function identifiers(allowed: readonly SchemeId[]) {
   return {
     ...entries,
     check(value: unknown, path: string, report: Report): unknown {
-      const kept = entries.check(value, path, report);
-      if (Array.isArray(kept)) {
-        const schemes = kept.map((entry) => (isObject(entry) ? entry['scheme'] : undefined)).filter(Boolean);
+      const checked = entries.check(value, path, report);
+      if (Array.isArray(checked)) {
+        const schemes = checked
+          .map((entry) => (isObject(entry) ? entry['scheme'] : undefined))
+          .filter(Boolean);
         if (new Set(schemes).size < schemes.length)
           report.add(path, 'Only one identifier per scheme is allowed.');
       }
-      return kept;
+      return checked;
     },
   };
 }
 
 function checkScheme(
-  kept: JsonObject,
+  checked: JsonObject,
   path: string,
   report: Report,
   allowed: readonly SchemeId[],
   required: boolean,
 ): JsonObject {
-  const { identifier: value, scheme } = kept;
+  const { identifier: value, scheme } = checked;
   if (value === undefined || value === '') {
     if (required || scheme !== undefined) {
       report.add(`${path}.identifier`, MESSAGES.missing);
       if (scheme === undefined) report.add(`${path}.scheme`, MESSAGES.missing);
     }
-    return kept;
+    return checked;
   }
-  if (typeof value !== 'string') return kept;
+  if (typeof value !== 'string') return checked;
   if (scheme === undefined || scheme === '') {
     const guessed = guessScheme(value, allowed);
     if (!guessed) {
       report.add(`${path}.scheme`, 'No valid scheme recognized for identifier.');
-      return kept;
+      return checked;
     }
-    return { ...kept, identifier: SCHEMES[guessed].normalise(value), scheme: guessed };
+    return { ...checked, identifier: SCHEMES[guessed].normalise(value), scheme: guessed };
   }
-  if (typeof scheme !== 'string') return kept;
-  const known = allowed.find((id) => id === scheme.toLowerCase());
-  if (!known) {
+  if (typeof scheme !== 'string') return checked;
+  const matching = allowed.find((id) => id === scheme.toLowerCase());
+  if (!matching) {
     report.add(`${path}.scheme`, 'Invalid scheme.');
-    return kept;
+    return checked;
   }
-  const normalised = SCHEMES[known].normalise(value);
+  const normalised = SCHEMES[matching].normalise(value);
   if (normalised === undefined) {
-    report.add(`${path}.identifier`, `Invalid ${SCHEMES[known].label} identifier.`);
-    return kept;
+    report.add(`${path}.identifier`, `Invalid ${SCHEMES[matching].label} identifier.`);
+    return checked;
   }
-  return { ...kept, identifier: normalised, scheme: known };
+  return { ...checked, identifier: normalised, scheme: matching };
 }

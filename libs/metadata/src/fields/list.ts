@@ -20,8 +20,8 @@ export function list<Item>(
       if (required && value.length === 0) report.add(path, MESSAGES.missing);
       return value
         .map((entry, index) => item.check(entry, `${path}.${index}`, report))
-        .filter((kept) => kept !== undefined);
+        .filter((checked) => checked !== undefined);
     },
-    render: (kept) => (Array.isArray(kept) ? kept.map((entry) => item.render(entry)) : kept),
+    render: (checked) => (Array.isArray(checked) ? checked.map((entry) => item.render(entry)) : checked),
   };
 }

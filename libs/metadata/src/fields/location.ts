@@ -18,7 +18,7 @@ export const locations = recordOf({
         },
         {
           derived: ['centroid'],
-          whole: (kept, _path, _report, sent) => (Object.keys(sent).length === 0 ? undefined : kept),
+          whole: (checked, _path, _report, sent) => (Object.keys(sent).length === 0 ? undefined : checked),
         },
       ),
     ),
@@ -81,10 +81,10 @@ function geometry(): Field<Geometry> {
   return {
     describes: { is: 'geometry' },
     check: (value, path, report) => checkGeometry(value, path, report, { isMember: false }),
-    render: (kept) => {
-      if (!isObject(kept)) return kept;
-      const { coordinates, type, ...rest } = kept;
-      return coordinates === undefined ? kept : { coordinates, type, ...rest };
+    render: (checked) => {
+      if (!isObject(checked)) return checked;
+      const { coordinates, type, ...rest } = checked;
+      return coordinates === undefined ? checked : { coordinates, type, ...rest };
     },
   };
 }

@@ -18,31 +18,32 @@ const personOrOrg = recordOf(
     email: { field: email() },
   },
   {
-    whole(kept, path, report) {
-      const { type, family_name: family, given_name: given, name } = kept;
+    whole(checked, path, report) {
+      const { type, family_name: family, given_name: given, name } = checked;
       if (type === 'personal') {
         if (family === undefined || family === '')
           report.add(`${path}.family_name`, 'Family name cannot be blank.');
-        else if (typeof family === 'string') return { ...kept, name: given ? `${family}, ${given}` : family };
-        return kept;
+        else if (typeof family === 'string')
+          return { ...checked, name: given ? `${family}, ${given}` : family };
+        return checked;
       }
       if (type === 'organizational') {
         if (name === undefined || name === '') report.add(`${path}.name`, 'Name cannot be blank.');
-        const { family_name: _family, given_name: _given, ...organisation } = kept;
+        const { family_name: _family, given_name: _given, ...organisation } = checked;
         return organisation;
       }
       report.add(`${path}.type`, "Invalid value. Choose one of ['organizational', 'personal'].");
-      return kept;
+      return checked;
     },
   },
 );
 
-/** An affiliation by id of the vocabulary or by free name; the id wins where both are given. */
+/** An affiliation by id of the vocabulary or by free name; the id has precedence. */
 const affiliation = namedEntry('affiliations', {
   missing: (path) => [`${path}.affiliations`, 'An existing id or a free text name must be present.'],
 });
 
-/** `{id}` of a vocabulary whose name is shown, or a free `{name}`. */
+/** `{id}` of a vocabulary with its name in the public form, or a free `{name}`. */
 export function namedEntry(
   type: VocabularyType,
   { missing }: { missing: (path: string) => readonly [field: string, message: string] },
@@ -51,15 +52,15 @@ export function namedEntry(
     { id: { field: text({ search: 'keyword' }) }, name: { field: text() } },
     {
       derived: ['identifiers', 'title', 'acronym'],
-      whole(kept, path, report) {
-        const { id, name } = kept;
+      whole(checked, path, report) {
+        const { id, name } = checked;
         if (!id && !name) report.add(...missing(path));
         if (typeof id === 'string' && id !== '' && !lookup(type, id)) {
-          // A name beside an id we do not know keeps the entry meaningful, as harvested documents need.
+          // A name beside an unknown id makes the entry meaningful, as harvested documents need.
           if (!name) report.add(path, `Invalid value ${id}.`);
-          return kept;
+          return checked;
         }
-        return id ? { id } : kept;
+        return id ? { id } : checked;
       },
       derive(rendered) {
         const term = typeof rendered['id'] === 'string' ? lookup(type, rendered['id']) : undefined;
@@ -69,7 +70,7 @@ export function namedEntry(
   );
 }
 
-/** Somebody who made it, with a role if one is given. */
+/** A person or organisation that created it, with an optional role. */
 export const creator = toleratingEmptyRole(
   recordOf({
     person_or_org: { field: personOrOrg, required: true },

@@ -20,12 +20,12 @@ interface RecordOptions {
   /** Keys that the service itself adds on output: accepted and ignored on input. */
   derived?: readonly string[];
   /** Checks the whole object after its members; may change the stored form. */
-  whole?: (kept: JsonObject, path: string, report: Report, sent: JsonObject) => JsonObject | undefined;
+  whole?: (checked: JsonObject, path: string, report: Report, sent: JsonObject) => JsonObject | undefined;
   /** Adds what is derived; gets the object with its members rendered. */
   derive?: (rendered: JsonObject) => JsonObject;
 }
 
-/** An object with named members, shown in the order given here. */
+/** An object with named members; the public form has their order. */
 export function recordOf<const Of extends Members>(
   members: Of,
   options: RecordOptions = {},
@@ -45,27 +45,27 @@ export function recordOf<const Of extends Members>(
         else report.add(`${path}._schema`, MESSAGES.notObject);
         return value;
       }
-      const kept: JsonObject = {};
+      const checked: JsonObject = {};
       for (const [name, member] of entries) {
         const sent = value[name];
         if (sent === undefined) {
           if (member.required) report.add(`${path}.${name}`, MESSAGES.missing);
           continue;
         }
-        const keptMember = member.field.check(sent, `${path}.${name}`, report);
-        if (keptMember !== undefined) kept[name] = keptMember;
+        const checkedMember = member.field.check(sent, `${path}.${name}`, report);
+        if (checkedMember !== undefined) checked[name] = checkedMember;
       }
       for (const name of Object.keys(value)) {
         if (!Object.hasOwn(members, name) && !derived.includes(name))
           report.add(`${path}.${name}`, MESSAGES.unknown);
       }
-      return whole ? whole(kept, path, report, value) : kept;
+      return whole ? whole(checked, path, report, value) : checked;
     },
-    render(kept) {
-      if (!isObject(kept)) return kept;
+    render(checked) {
+      if (!isObject(checked)) return checked;
       const rendered: JsonObject = {};
       for (const [name, member] of entries) {
-        if (Object.hasOwn(kept, name)) rendered[name] = member.field.render(kept[name]);
+        if (Object.hasOwn(checked, name)) rendered[name] = member.field.render(checked[name]);
       }
       return derive ? derive(rendered) : rendered;
     },

@@ -22,7 +22,7 @@ function inOneLanguage(): Field<Record<string, string>> {
       for (const language of languages) isText(value[language], `${path}.${language}`, report);
       return value;
     },
-    render: (kept) => kept,
+    render: (checked) => checked,
   };
 }
 
@@ -50,11 +50,11 @@ export const rights: Field<{ id: string } | ValueOf<typeof freeRights>> = {
   },
   check(value, path, report) {
     if (!isObject(value) || value['id'] === undefined || value['id'] === '') {
-      const kept = freeRights.check(value, path, report);
+      const checked = freeRights.check(value, path, report);
       if (isObject(value) && value['title'] === undefined) {
         report.add(`${path}.rights`, 'An existing id or a free text title must be present');
       }
-      return kept;
+      return checked;
     }
     const { id } = value;
     if (!isText(id, `${path}.id`, report)) return value;
@@ -75,10 +75,10 @@ export const rights: Field<{ id: string } | ValueOf<typeof freeRights>> = {
     }
     return { id };
   },
-  render(kept) {
+  render(checked) {
     const term =
-      isObject(kept) && typeof kept['id'] === 'string' ? lookup('licenses', kept['id']) : undefined;
-    if (!term) return kept;
+      isObject(checked) && typeof checked['id'] === 'string' ? lookup('licenses', checked['id']) : undefined;
+    if (!term) return checked;
     const { id, title, description, icon, props } = term;
     return {
       id,

@@ -7,16 +7,16 @@ export const subject = recordOf(
   { id: { field: text({ search: 'keyword' }) }, subject: { field: text() } },
   {
     derived: ['scheme', 'title', 'props'],
-    whole(kept, path, report) {
-      const { id, subject: free } = kept;
+    whole(checked, path, report) {
+      const { id, subject: free } = checked;
       if (!id && !free) {
         report.add(`${path}.subjects`, 'An existing id or a free text subject must be present.');
-        return kept;
+        return checked;
       }
-      if (typeof id !== 'string' || id === '') return kept;
+      if (typeof id !== 'string' || id === '') return checked;
       if (!lookup('subjects', id)) {
         report.add(path, `Invalid value ${id}.`);
-        return kept;
+        return checked;
       }
       return { id };
     },

@@ -23,9 +23,9 @@ export function vocabularyTerm(type: VocabularyType): Field<TermRef> {
       const id = checkTermId(type, value, path, report.add);
       return id === undefined ? { ...value } : { id };
     },
-    render(kept) {
-      const term = termOf(type, kept);
-      return term ? { id: term.id, title: term.title } : kept;
+    render(checked) {
+      const term = termOf(type, checked);
+      return term ? { id: term.id, title: term.title } : checked;
     },
   };
 }
@@ -48,7 +48,7 @@ function checkTermId(
   return undefined;
 }
 
-/** The term that a kept value names, if it names one. */
-export function termOf(type: VocabularyType, kept: unknown): Term | undefined {
-  return isObject(kept) && typeof kept['id'] === 'string' ? lookup(type, kept['id']) : undefined;
+/** The term that a stored value names, if any. */
+export function termOf(type: VocabularyType, checked: unknown): Term | undefined {
+  return isObject(checked) && typeof checked['id'] === 'string' ? lookup(type, checked['id']) : undefined;
 }

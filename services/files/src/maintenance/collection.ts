@@ -55,7 +55,7 @@ export async function collectObjects(
       DELETE_UNREFERENCED,
       before,
     );
-    if (removed.length > 0) await failpoint('files.sweep.inside');
+    if (removed.length > 0) await failpoint('files.collect.inside');
     for (const { id, bytes } of removed) {
       await blobs.remove(id);
       add(collected, bytes);

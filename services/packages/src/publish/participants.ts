@@ -34,11 +34,11 @@ export function participants(
     return { publicationId: id, isCommitted: state === 'COMMITTED' || state === 'DONE' };
   };
   const notify: Record<Participant, (publication: Publication) => Promise<void>> = {
-    files: around('publish.tell-files', async (publication) => {
+    files: around('publish.decide-files', async (publication) => {
       const request = { ...decisionOf(publication), publishedIds: [...publication.publishedIds] };
       await files.decideBuckets(request, principalOf(publication), { timeoutMs });
     }),
-    records: around('publish.tell-records', async (publication) => {
+    records: around('publish.decide-records', async (publication) => {
       await records.decidePublication(decisionOf(publication), principalOf(publication), {
         timeoutMs: showsRelated(publication) ? Math.min(BEFORE_ANSWER_MS, timeoutMs) : timeoutMs,
       });

@@ -15,7 +15,7 @@ const QUIET = 0.02;
  * that only the start, or a past busy period, needed. Also stores the compiled code for the next start, even if
  * this process is killed.
  */
-function settleWhenIdle(): void {
+function releaseMemoryWhenIdle(): void {
   let used = process.cpuUsage();
   let isCluttered = false;
   const period = setInterval(() => {
@@ -25,16 +25,16 @@ function settleWhenIdle(): void {
     if (share > BUSY) isCluttered = true;
     if (share > QUIET || !isCluttered) return;
     isCluttered = false;
-    settle();
+    releaseMemory();
   }, PERIOD_MS);
   period.unref();
-  setTimeout(settle, AFTER_START_MS).unref();
+  setTimeout(releaseMemory, AFTER_START_MS).unref();
 }
 
-function settle(): void {
+function releaseMemory(): void {
   flushCompileCache();
   // NOTE: there with --expose-gc; this flavour also drops compiled code that ran only once.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
-settleWhenIdle();
+releaseMemoryWhenIdle();
