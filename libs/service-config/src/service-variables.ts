@@ -151,12 +151,6 @@ export const DATACITE = titled(
 
 /** Limits on the entities of one owner. */
 const OWNER_FIELDS = {
-  MAX_DRAFTS_PER_USER: integer({
-    doc: 'Maximum number of drafts of one user: new entities, new versions and edits',
-    fallback: 10_000,
-    min: 1,
-    max: 10_000_000,
-  }),
   REMOVAL_RETENTION_DAYS: integer({
     doc: 'Days until the files of a removed record or package are deleted; it can be restored until then',
     fallback: 30,
@@ -165,6 +159,8 @@ const OWNER_FIELDS = {
   }),
 };
 
+/** New entities, new versions and edits. */
+const MAX_DRAFTS_PER_USER = 10_000;
 /** Maximum size of the metadata of all entities of one user in one service, as JSON. */
 const MAX_METADATA_BYTES_PER_USER = 10_000_000_000;
 
@@ -232,7 +228,7 @@ export function entityServiceConfig(
     ticketKeys: { files: values.FILES_TICKET_KEY, 'access-links': values.ACCESS_LINKS_TICKET_KEY },
     doiPrefix: values.DOI_PREFIX,
     oaiPrefix: values.OAI_PREFIX,
-    ownerLimits: { maxDrafts: values.MAX_DRAFTS_PER_USER, maxMetadataBytes: MAX_METADATA_BYTES_PER_USER },
+    ownerLimits: { maxDrafts: MAX_DRAFTS_PER_USER, maxMetadataBytes: MAX_METADATA_BYTES_PER_USER },
     removalRetentionMs: values.REMOVAL_RETENTION_DAYS * 86_400_000,
     vocabularyDir: values.VOCABULARY_DIR,
     registration: datacite && {
