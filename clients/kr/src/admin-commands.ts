@@ -109,7 +109,12 @@ function addPublicationCommands(admin: Command, terminal: Terminal): void {
   add(publications, 'list', 'List publications, newest first.')
     .addOption(new Option('--state <state...>', 'only those in one of these states').choices(STATES))
     .option('--open', 'only unfinished publications', false)
-    .option('--older-than <time>', 'only those that began longer ago, such as 30s, 5m, 2h or 1d', timeSpan, 0)
+    .option(
+      '--older-than <time>',
+      'only publications that began longer ago, such as 30s, 5m, 2h or 1d',
+      timeSpan,
+      0,
+    )
     .option('--limit <n>', 'maximum number of entries, 1 to 1000', wholeNumber(1, 1_000), 100)
     .addHelpText('after', PUBLICATIONS_HELP)
     .action((options: ListOptions) => listPublications(terminal, options));

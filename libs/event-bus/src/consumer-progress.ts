@@ -19,7 +19,7 @@ const REACH_MS = 2_000;
 export function consumerProgress(of: ProgressOf) {
   return {
     /**
-     * The number of undelivered and of unacknowledged events, of those that were delivered more than once, and when the
+     * The number of undelivered and of unacknowledged events, of redelivered events, and when the
      * oldest of all was stored in the stream (undefined when there is none).
      *
      * @throws Error while the bus cannot be reached

@@ -47,7 +47,7 @@ export interface RunningStack {
 }
 
 /**
- * Starts Postgres, NATS and the services on a data folder, and restarts those that end.
+ * Starts Postgres, NATS and the services on a data folder, and restarts programs that end.
  * @throws AlreadyRunning when another process does so already; Error that names the part that did not start, once
  * everything was stopped.
  */
