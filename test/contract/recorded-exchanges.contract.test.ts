@@ -8,6 +8,8 @@ import { documentsIn, MISSING_STEPS } from './recorded/missing-steps.ts';
 import { type Player, play, player } from './recorded/replay.ts';
 import { type Exchange, hasTranscripts, RECORDINGS, readRecording } from './recorded/transcript.ts';
 
+/** Hundreds of requests, one after the other, may be slow beside other tests. */
+const REPLAY_MS = 900_000;
 const compatibility = resolve(import.meta.dirname, '../../docs/compatibility.md');
 
 const recordings = hasTranscripts ? await Promise.all(RECORDINGS.map(readRecording)) : [];
@@ -25,6 +27,8 @@ if (!hasTranscripts) {
 
   beforeAll(async () => {
     system = await startSystem({ environment: { OAI_PREFIX: 'gkhub.example.org' } });
+  });
+  beforeAll(async () => {
     const tokens = {
       owner: system.token,
       other: (await system.createUser('other')).token,
@@ -32,7 +36,7 @@ if (!hasTranscripts) {
     };
     const by = player(system.baseUrl, tokens, knownIds(system.baseUrl));
     for (const recording of recordings) await replay(recording, by);
-  });
+  }, REPLAY_MS);
   afterAll(() => system?.stop());
 
   /** Each exchange builds on those before it, so one that fails must not end the others. */

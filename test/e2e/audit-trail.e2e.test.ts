@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
+import { patientSettings } from '@kr/testbed/system';
 import pg from 'pg';
 import { run } from '../../clients/kr/src/run.ts';
 import { createTerminal } from '../../clients/kr/src/terminal/terminal.ts';
@@ -30,7 +31,7 @@ type Kind = 'records' | 'packages';
 /** The services that keep a part of the trail. */
 const KEEPERS = ['records', 'packages', 'files', 'access-links'] as const;
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let stranger: HttpClient;
 let admin: HttpClient;
@@ -40,7 +41,7 @@ let authorId: string;
 let tokenId: string;
 
 beforeAll(async () => {
-  system = await startSystem({ settings: { publishLeaseMs: 3_000 } });
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, system.token);
   stranger = httpClient(system.baseUrl, (await system.createUser('stranger')).token);
   admin = httpClient(system.baseUrl, (await system.createUser('operator', { admin: true })).token);
@@ -325,7 +326,8 @@ describe('the trail of a package', () => {
     ] as const;
     for (const { part, at } of dying) {
       const { main, resources } = await packageOfResources(patient, `Dies at ${at}`, 2);
-      await system.relaunch(part, { FAILPOINT: `${at}:kill` }, { FAILPOINT: '' });
+      const shortLease = patientSettings({ publishLeaseMs: 3_000 });
+      await system.relaunch(part, { ...shortLease, FAILPOINT: `${at}:kill` }, shortLease);
       const pid = system.pid(part);
       await patient.sure('POST', link(main, 'publish'));
       const trails = [

@@ -4,7 +4,7 @@ import { text as readText } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity, FileEntry, FilesListing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
@@ -12,11 +12,12 @@ import { link, publish } from './story/stories.ts';
 
 const MAX_FILE_BYTES = 50_000_000;
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let draft: Entity;
 beforeAll(async () => {
-  system = await startSystem({ environment: { MAX_FILE_BYTES: String(MAX_FILE_BYTES) } });
+  system = await sharedSystem();
+  await system.relaunch('files', { MAX_FILE_BYTES: String(MAX_FILE_BYTES) });
   author = httpClient(system.baseUrl, system.token);
   draft = await author.sure<Entity>('POST', '/records', {
     json: recordDocument('Large', { withFiles: true }),

@@ -1,24 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity } from './story/answers.ts';
 import { recordDocument } from './story/documents.ts';
 import { type FrontProxy, startFrontProxy } from './story/front-proxy.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
 import { publish, upload } from './story/stories.ts';
 
-let system: TestSystem;
+let system: SharedSystem;
 let streaming: SharedSystem;
 let proxy: FrontProxy;
 const bytes = randomBytes(300_000);
 const FILES = ['data.bin', 'ä "b".html', 'notes.txt', 'empty.csv'] as const;
 
 beforeAll(async () => {
-  [system, streaming] = await Promise.all([
-    startSystem({ environment: { TRUSTED_PROXIES: '127.0.0.1/32', FILES_X_ACCEL: 'true' } }),
-    sharedSystem(),
-  ]);
+  [system, streaming] = await Promise.all([sharedSystem(), sharedSystem()]);
+  await system.relaunch('gateway', { TRUSTED_PROXIES: '127.0.0.1/32', FILES_X_ACCEL: 'true' });
   proxy = await startFrontProxy(system.baseUrl, system.filesDir);
 });
 afterAll(async () => {

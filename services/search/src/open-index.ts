@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { SearchConfig } from './config.ts';
-import { elasticsearchEngine } from './engine/elasticsearch/elasticsearch-engine.ts';
 import { postgresEngine } from './engine/postgres/postgres-engine.ts';
 import type { SearchEngine } from './engine/search-engine.ts';
 import { type IndexState, openIndexState } from './index/index-state.ts';
@@ -30,6 +29,8 @@ export async function openIndex(
     const engine = postgresEngine({ ...database, searchTimeoutMs });
     return { index: await openOrStop(engine, state, logger), checks: {} };
   }
+  // Its client is hundreds of modules, which a start without it does not load.
+  const { elasticsearchEngine } = await import('./engine/elasticsearch/elasticsearch-engine.ts');
   const readLive = async () => (await state.read()).live?.id ?? null;
   const engine = elasticsearchEngine({
     ...config,

@@ -20,6 +20,8 @@ import { newRunFolder } from './run-folder.ts';
 
 export { testSettings } from '@kr/service-config';
 
+/** A listing waits for the index up to the deadline of the call. */
+const LONG_WAIT = { ownWritesWaitMs: 30_000 };
 /** Tests send as many requests as they need. */
 const NO_LIMITS = {
   MAX_REQUESTS_IN_FLIGHT: '10000',
@@ -32,6 +34,11 @@ const NO_LIMITS = {
  * Long timeouts for slow machines, in systems without silent peers: a late call that is repeated would be executed twice.
  */
 const PATIENCE = { rpcDeadlineMs: 30_000, idleTimeoutMs: 400_000 };
+
+/** Settings for a part that is restarted: the given ones, and the others as the system was started with. */
+export function patientSettings(settings: Partial<TestSettings>): { TEST_SETTINGS: string } {
+  return testSettings({ ...LONG_WAIT, ...PATIENCE, ...settings });
+}
 
 export interface SystemOptions {
   /** Log level of the services; default `warn`. */
@@ -68,6 +75,8 @@ export interface SharedSystem extends AsyncDisposable {
   token: string;
   user: string;
   databaseUrls: Record<ServiceName, string>;
+  /** The variables that each service was first started with. */
+  environments: Record<ServiceName, ServiceVariables>;
   natsUrl: string;
   /** One file for each part; removed when the system stops. */
   logDir: string;
@@ -79,6 +88,8 @@ export interface SharedSystem extends AsyncDisposable {
   pid(part: PartName): number | undefined;
   /** Sends a signal to one part, which the supervisor then restarts. */
   kill(part: PartName, signal: NodeJS.Signals): void;
+  /** Restarts one part with further variables, as `RunningStack` has it. */
+  relaunch: RunningStack['relaunch'];
   /** @throws Error when the index differs from the services */
   assertNoDrift(): Promise<void>;
   /**
@@ -96,7 +107,6 @@ export interface TestSystem extends SharedSystem {
   baseUrls: readonly string[];
   /** Messages of the supervisor about starts, ends and restarts of parts. */
   progress: readonly string[];
-  relaunch: RunningStack['relaunch'];
   retire: RunningStack['retire'];
   startReplica: RunningStack['startReplica'];
   /** @throws Error when the edge is not in `proxied` */
@@ -114,6 +124,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
   const prefix = `system_${randomBytes(4).toString('hex')}`;
   const postgres = options.ownPostgres ? undefined : await openPostgres(process.env['TEST_DATABASE_URL']);
   const progress: string[] = [];
+  const environments: Partial<Record<ServiceName, ServiceVariables>> = {};
   const edges = openProxiedEdges(options.proxied ?? []);
   const clear = async (): Promise<void> => {
     await edges.stop();
@@ -135,19 +146,22 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
         ...process.env,
         ...NO_LIMITS,
         ...testSettings({
-          // A listing waits for the index up to the deadline of the call.
-          ownWritesWaitMs: 30_000,
+          ...LONG_WAIT,
           ...(isUndisturbed(options) && PATIENCE),
           ...options.settings,
         }),
         ...options.environment,
       },
-      environmentOf: async (service, given) =>
-        edges.environmentOf(service, (await options.environmentOf?.(service, given)) ?? given),
+      environmentOf: async (service, given) => {
+        const own = (await options.environmentOf?.(service, given)) ?? given;
+        environments[service] = own;
+        return edges.environmentOf(service, own);
+      },
       onProgress: (sentence) => progress.push(sentence),
     });
     const isCompared = isUndisturbed(options) && options.skipsDriftCheck !== true;
-    return await systemOf(stack, { dataDir, progress, edges, isCompared, clear });
+    const all = environments as Record<ServiceName, ServiceVariables>;
+    return await systemOf(stack, { dataDir, progress, environments: all, edges, isCompared, clear });
   } catch (thrown) {
     await clear();
     throw thrown;
@@ -161,6 +175,7 @@ function isUndisturbed({ ownPostgres, isReplicated, proxied, checkout }: SystemO
 interface SystemContext {
   dataDir: string;
   progress: readonly string[];
+  environments: Record<ServiceName, ServiceVariables>;
   edges: ProxiedEdges;
   isCompared: boolean;
   clear(): Promise<void>;
@@ -168,7 +183,7 @@ interface SystemContext {
 
 async function systemOf(
   stack: RunningStack,
-  { dataDir, progress, edges, isCompared, clear }: SystemContext,
+  { dataDir, progress, environments, edges, isCompared, clear }: SystemContext,
 ): Promise<TestSystem> {
   let stopping: Promise<void> | undefined;
   const compareAndStop = async (): Promise<void> => {
@@ -204,6 +219,7 @@ async function systemOf(
     token,
     user: name,
     databaseUrls: stack.databaseUrls,
+    environments,
     natsUrl: stack.natsUrl,
     progress,
     logDir: join(dataDir, 'logs'),

@@ -17,7 +17,7 @@ const LASTING = [
   RELEASE_MEMORY,
 ];
 /** Short-lived systems save time, not memory. */
-const PASSING = ['--min-semi-space-size=16', '--max-semi-space-size=16', '--max-old-space-size=384'];
+const PASSING = ['--min-semi-space-size=32', '--max-semi-space-size=32', '--max-old-space-size=384'];
 const SMALL_MACHINE = {
   NODE_COMPILE_CACHE: COMPILE_CACHE,
   MALLOC_ARENA_MAX: '2',

@@ -22,6 +22,8 @@ const run = promisify(execFile);
 /** Puts a node together from the artefacts of Elasticsearch in Maven's repository, and runs it in the foreground. */
 const LAUNCHER = resolve(import.meta.dirname, '../../../../../shared/tools/elasticsearch/elasticsearch.sh');
 const HEAP = '512m';
+/** A node of a few minutes does not earn back the second compiler's work. */
+const QUICK_START = '-XX:TieredStopAtLevel=1';
 
 /** @throws Error that names the missing program */
 export async function findElasticsearch(): Promise<string> {
@@ -60,6 +62,7 @@ export async function startElasticsearch({
   const child = spawnAttached({
     command: program,
     args: [home, String(port), HEAP],
+    env: { ...process.env, JAVA_TOOL_OPTIONS: QUICK_START },
     logFile,
     stopSignal: 'SIGTERM',
   });

@@ -2,23 +2,33 @@ import TestSequencer from '@jest/test-sequencer';
 
 /** The slowest suites, started first so that none of them runs alone at the end. */
 const LONGEST = [
+  'largest-inputs',
   'access-matrix',
-  'kill-coordinator',
-  'kill-participants',
-  'bad-input',
-  'read-your-writes',
-  'kill-uploads-and-relays',
-  'publish.faults',
-  'atomic-visibility',
-  'rest-document',
-  'validate',
   // Builds Helm on the first run.
   'chart',
+  'schemathesis',
+  'kill-participants',
+  'kill-coordinator',
   // Starts the server that other suites need too.
   'elasticsearch-engine',
+  'large-documents',
+  'browser',
+  'backup-and-restore',
+  'generated-clients',
+  'bad-input',
+  'stored-bytes',
+  'read-your-writes',
+  'kill-uploads-and-relays',
+  'hidden-twins',
+  'upgrade',
+  'atomic-visibility',
+  'harvest',
+  'metrics',
+  'rest-document',
+  'validate',
 ];
 /** Their server may have to be built first, while other suites run. */
-const NEED_S3 = ['files-in-s3', 's3-blob-store', 'sweep-beside-uploads', 'audit'];
+const NEED_S3 = ['files-in-s3', 's3-blob-store', 'collection-beside-uploads', 'audit'];
 /** The order of the other suites. */
 const KINDS = ['system', 'int', 's3', 'unit'];
 

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { spawnAttached } from '@kr/local-stack/backends';
+import { findNatsServer, spawnAttached } from '@kr/local-stack/backends';
 import { openPostgres } from '../postgres.ts';
-import { newRunFolder } from '../run-folder.ts';
+import { newRunFolder, TOOLCHAIN_DIR } from '../run-folder.ts';
 import { KEEPER_LOG, keeperVariable } from './keeper.ts';
 
 const KEEP_ELASTICSEARCH = fileURLToPath(new URL('../elasticsearch/keep-elasticsearch.ts', import.meta.url));
@@ -12,6 +12,8 @@ const PREPARE_S3 = fileURLToPath(new URL('../s3/prepare-s3-server.ts', import.me
 
 /** Jest's workers inherit the environment variables set here. */
 export default async function startBackends(globalConfig) {
+  // In a new checkout it has to be fetched: once, and not while a test waits for its system.
+  if (!process.env.TEST_NATS_URL) await findNatsServer(TOOLCHAIN_DIR).catch(() => undefined);
   const postgres = await openPostgres(process.env.TEST_DATABASE_URL);
   process.env.TEST_DATABASE_URL = postgres.url;
   globalThis.stopTestPostgres = postgres.stop;

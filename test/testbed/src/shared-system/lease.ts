@@ -1,10 +1,11 @@
+import type { PartName } from '@kr/local-stack';
 import type { TestSystem } from '../start-system.ts';
 
 /** A system while one test file uses it. */
 export interface Lease
   extends Pick<
     TestSystem,
-    'baseUrl' | 'databaseUrls' | 'natsUrl' | 'logDir' | 'filesDir' | 'user' | 'token'
+    'baseUrl' | 'databaseUrls' | 'environments' | 'natsUrl' | 'logDir' | 'filesDir' | 'user' | 'token'
   > {
   id: string;
 }
@@ -16,8 +17,16 @@ export interface UserToCreate {
   isAdmin: boolean;
 }
 
+export interface Restart {
+  /** Of the lease. */
+  id: string;
+  part: PartName;
+  /** As `relaunch` of the system has them. */
+  further: Record<string, string>[];
+}
+
 export interface Release {
   id: string;
-  /** Whether the test file ended processes itself. */
+  /** Whether the test file killed or restarted processes. */
   hasKilled: boolean;
 }

@@ -13,6 +13,7 @@ const KEEPER_START_MS = 60_000;
 /**
  * A whole system as `startSystem()` starts it without options. The calling test file has it to itself until
  * `stop()`, but the system may contain users and entities of other files. It starts if every one that runs is in use.
+ * Options of one or two services are variables of `relaunch`, which the next file does not get.
  */
 export async function sharedSystem(): Promise<SharedSystem> {
   const keeper = keeperOf('system');
@@ -45,6 +46,10 @@ export async function sharedSystem(): Promise<SharedSystem> {
       if (found === undefined) throw new Error(`${part} is down`);
       hasKilled = true;
       process.kill(found, signal);
+    },
+    relaunch: (part, ...further) => {
+      hasKilled = true;
+      return call('relaunch', { id, part, further });
     },
     assertNoDrift: () => call('assertNoDrift', { id }),
     stop,
