@@ -1,5 +1,5 @@
 import { newDraft, type StoredDocument } from '@kr/draft-lifecycle';
-import { checkMetadata, OPEN_ACCESS } from '@kr/metadata';
+import { checkMetadata, OPEN_ACCESS, RELEASED_VOCABULARIES } from '@kr/metadata';
 import type { LifecycleTables } from './memory-lifecycle-store.ts';
 
 interface NewEntity {
@@ -67,7 +67,10 @@ export function documentOf(kind: NewEntity['kind']): StoredDocument {
 }
 
 function newDocument(kind: NewEntity['kind']): StoredDocument {
-  const { metadata } = checkMetadata(metadataOf('Flood'), kind, { strict: false });
+  const { metadata } = checkMetadata(metadataOf('Flood'), kind, {
+    strict: false,
+    vocabularies: RELEASED_VOCABULARIES,
+  });
   return {
     metadata,
     access: OPEN_ACCESS,

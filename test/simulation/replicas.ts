@@ -10,6 +10,7 @@ import {
   preparePublication,
   resolveOldLocks,
 } from '@kr/draft-lifecycle';
+import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import { publicationDecisions } from '@kr/publication-decisions';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
@@ -330,6 +331,7 @@ function ofWorld(world: ProcessEnvironment, database: MemoryConnection, process:
     database,
     now: () => world.date(),
     newId: world.newUuid,
+    vocabularies: RELEASED_VOCABULARIES,
     doiPrefix: '10.5072',
     oaiPrefix: 'repository.test',
     ticketKeys: { files: '', 'access-links': '' },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql, SqlDatabase } from '@kr/database';
-import { dataciteJson, type Entity } from '@kr/formats';
+import { dataciteJson, type Entity, type FormatContext } from '@kr/formats';
 import { type Logger, observeGauges } from '@kr/telemetry';
 import { type DataciteClient, DataciteError, type DoiUpdate } from './datacite.ts';
 import { claimDue, type DoiRow, finish, type Outcome, readBacklog, stateOf, versionIdsOf } from './store.ts';
@@ -11,7 +11,7 @@ export type PublicView =
   /** Restricted or removed; `until` is the end of an embargo. */
   | { isPublic: false; until?: Date };
 
-export interface DoiRegistrationOptions {
+export interface DoiRegistrationOptions extends Pick<FormatContext, 'vocabularies'> {
   database: SqlDatabase;
   datacite: DataciteClient;
   /** The version with this id, or the latest public version of this parent. */
@@ -120,11 +120,14 @@ type PublicEntity = Extract<PublicView, { isPublic: true }>;
 function updateOf(
   { id, parentId, document }: PublicEntity,
   { doi, is_concept: isConcept }: DoiRow,
-  { collection, baseUrl }: DoiRegistrationOptions,
+  { collection, baseUrl, vocabularies }: DoiRegistrationOptions,
 ): DoiUpdate {
   const page = (of: string) => new URL(`/${collection}/${of}`, baseUrl).href;
   const entity = { ...document, links: { self_html: page(id) } } as unknown as Entity;
-  const { prefix, suffix, ...attributes } = dataciteJson(entity, { baseUrl: baseUrl.origin }) as {
+  const { prefix, suffix, ...attributes } = dataciteJson(entity, {
+    baseUrl: baseUrl.origin,
+    vocabularies,
+  }) as {
     prefix?: string;
     suffix?: string;
   } & ReturnType<typeof dataciteJson>;

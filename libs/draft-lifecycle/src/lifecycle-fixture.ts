@@ -3,6 +3,7 @@ import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
 import type { EntityDocument, PreparePublicationRequest__Output } from '@kr/contracts';
 import { openDatabase, type Sql, type SqlDatabase } from '@kr/database';
 import { MIGRATIONS as EVENT_BUS, newEvent } from '@kr/event-bus';
+import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import type { CallContext } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
@@ -112,6 +113,7 @@ export async function lifecycleFixture() {
     store: sqlLifecycleStore,
     now: () => world.now,
     newId: newEntityId,
+    vocabularies: RELEASED_VOCABULARIES,
     doiPrefix: '10.5072',
     oaiPrefix: 'repository.test',
     ticketKeys: { files: 'f'.repeat(32), 'access-links': 'a'.repeat(32) },

@@ -32,7 +32,7 @@ export interface LifecycleConfig
 /** Dependencies that differ from kind to kind. */
 type OfKind = Pick<
   LifecycleDeps,
-  'kind' | 'resolvePublications' | 'afterUpdate' | 'afterDelete' | 'furtherTrails' | 'logger'
+  'kind' | 'vocabularies' | 'resolvePublications' | 'afterUpdate' | 'afterDelete' | 'furtherTrails' | 'logger'
 > & {
   /** As of `LifecycleDeps`, on a database. */
   doiStates?: ((sql: Sql, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>) | undefined;

@@ -65,8 +65,8 @@ export const FORMATS: readonly Format[] = [
     ),
     profile: 'http://data.europa.eu/r5r/',
   },
-  format('csl', ['application/vnd.citationstyles.csl+json'], 'CSL JSON', 'json', (entity) =>
-    json(cslItem(entity)),
+  format('csl', ['application/vnd.citationstyles.csl+json'], 'CSL JSON', 'json', (entity, context) =>
+    json(cslItem(entity, context)),
   ),
   format('bibtex', ['application/x-bibtex'], 'BibTeX', 'bib', bibtex),
   format('ris', ['application/x-research-info-systems'], 'RIS', 'ris', ris),

@@ -21,12 +21,11 @@ export { checkMetadata, type MetadataKind, renderMetadata, type StoredMetadata }
 export type { Metadata } from './metadata-schema.ts';
 export { firstIssues } from './report.ts';
 export {
-  isAddition,
   isVocabularyType,
-  lookup,
+  openVocabularies,
+  RELEASED_VOCABULARIES,
   type Term,
-  terms,
-  useVocabularyFolder,
+  type Vocabularies,
   type VocabularyType,
   vocabularyTypes,
 } from './vocabularies.ts';

@@ -4,7 +4,7 @@ import { recordOf } from './fields/record-of.ts';
 import { termOf } from './fields/vocabulary-term.ts';
 import { METADATA_FIELDS } from './metadata-schema.ts';
 import { newReport } from './report.ts';
-import { lookup } from './vocabularies.ts';
+import type { Vocabularies } from './vocabularies.ts';
 
 /** The kind of the entity: `/api/records` or `/api/packages`. */
 export type MetadataKind = 'record' | 'package';
@@ -29,37 +29,41 @@ const SCHEMAS = {
 export function checkMetadata(
   input: unknown,
   kind: MetadataKind,
-  { strict }: { strict: boolean },
+  { strict, vocabularies }: { strict: boolean; vocabularies: Vocabularies },
 ): { metadata: StoredMetadata; issues: Issue[]; fatal: Issue[] } {
   if (input === undefined && !strict) return { metadata: {}, issues: [], fatal: [] };
-  const report = newReport();
+  const report = { ...newReport(), vocabularies };
   const checked = SCHEMAS[kind].check(input ?? {}, 'metadata', report);
   return {
-    metadata: isObject(checked) ? withThemes(checked) : {},
+    metadata: isObject(checked) ? withThemes(checked, vocabularies) : {},
     issues: report.issues(),
     fatal: report.fatal(),
   };
 }
 
 /** The public form of stored metadata: titles and other parts of vocabulary entries added, in the order of the schema. */
-export function renderMetadata(stored: StoredMetadata, kind: MetadataKind): JsonObject {
-  const rendered = SCHEMAS[kind].render(stored);
+export function renderMetadata(
+  stored: StoredMetadata,
+  kind: MetadataKind,
+  vocabularies: Vocabularies,
+): JsonObject {
+  const rendered = SCHEMAS[kind].render(stored, vocabularies);
   const fields = isObject(rendered) ? rendered : {};
-  return kind === 'package' ? { resource_type: packageType(), ...fields } : fields;
+  return kind === 'package' ? { resource_type: packageType(vocabularies), ...fields } : fields;
 }
 
-function packageType(): JsonObject {
-  return { id: 'knowledge', title: lookup('resourcetypes', 'knowledge')?.title };
+function packageType(vocabularies: Vocabularies): JsonObject {
+  return { id: 'knowledge', title: vocabularies.lookup('resourcetypes', 'knowledge')?.title };
 }
 
 /** A work-programme activity brings the engagement priorities it is tagged with. */
-function withThemes(metadata: StoredMetadata): StoredMetadata {
-  const tags = termOf('geowptypes', metadata['geo_work_programme_activity'])?.tags ?? [];
+function withThemes(metadata: StoredMetadata, vocabularies: Vocabularies): StoredMetadata {
+  const tags = termOf(vocabularies, 'geowptypes', metadata['geo_work_programme_activity'])?.tags ?? [];
   const priorities = metadata['engagement_priorities'] ?? [];
   if (tags.length === 0 || !Array.isArray(priorities)) return metadata;
   const present = new Set(priorities.map((priority) => (isObject(priority) ? priority['id'] : undefined)));
   const added = tags
-    .filter((id) => !present.has(id) && lookup('engagementprioritiestypes', id))
+    .filter((id) => !present.has(id) && vocabularies.lookup('engagementprioritiestypes', id))
     .map((id) => ({ id }));
   return { ...metadata, engagement_priorities: [...priorities, ...added] };
 }

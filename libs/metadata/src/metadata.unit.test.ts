@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { checkMetadata, renderMetadata } from './metadata.ts';
+import { RELEASED_VOCABULARIES as vocabularies } from './vocabularies.ts';
 
 const CREATOR = { person_or_org: { type: 'personal', family_name: 'Carberry', given_name: 'Josiah' } };
 const COMPLETE = {
@@ -10,7 +11,7 @@ const COMPLETE = {
 };
 
 function issuesOf(part: Record<string, unknown>): Record<string, readonly string[]> {
-  const { issues } = checkMetadata({ ...COMPLETE, ...part }, 'record', { strict: false });
+  const { issues } = checkMetadata({ ...COMPLETE, ...part }, 'record', { strict: false, vocabularies });
   return Object.fromEntries(issues.map(({ field, messages }) => [field, messages]));
 }
 
@@ -19,10 +20,10 @@ describe('metadata', () => {
     const { metadata, issues } = checkMetadata(
       { ...COMPLETE, languages: [{ id: 'eng' }], rights: [{ id: 'cc-by-4.0' }] },
       'record',
-      { strict: true },
+      { strict: true, vocabularies },
     );
     expect(issues).toEqual([]);
-    expect(renderMetadata(metadata, 'record')).toEqual({
+    expect(renderMetadata(metadata, 'record', vocabularies)).toEqual({
       resource_type: { id: 'image-photo', title: { en: 'Photo' } },
       creators: [
         {
@@ -64,18 +65,21 @@ describe('metadata', () => {
       ],
       geo_work_programme_activity: { id: 'geo-activities-geobon' },
     };
-    const first = checkMetadata(sent, 'record', { strict: true });
-    const second = checkMetadata(renderMetadata(first.metadata, 'record'), 'record', { strict: true });
+    const first = checkMetadata(sent, 'record', { strict: true, vocabularies });
+    const second = checkMetadata(renderMetadata(first.metadata, 'record', vocabularies), 'record', {
+      strict: true,
+      vocabularies,
+    });
     expect(second).toEqual({ metadata: first.metadata, issues: [], fatal: [] });
   });
 
   test('that is missing is fine for a draft and incomplete for publishing', () => {
-    expect(checkMetadata(undefined, 'record', { strict: false })).toEqual({
+    expect(checkMetadata(undefined, 'record', { strict: false, vocabularies })).toEqual({
       metadata: {},
       issues: [],
       fatal: [],
     });
-    const { issues } = checkMetadata(undefined, 'package', { strict: true });
+    const { issues } = checkMetadata(undefined, 'package', { strict: true, vocabularies });
     expect(issues).toEqual(
       ['metadata.creators', 'metadata.title', 'metadata.publication_date'].map((field) => ({
         field,
@@ -85,9 +89,9 @@ describe('metadata', () => {
   });
 
   test('of a package always is of type knowledge', () => {
-    const { metadata, issues } = checkMetadata(COMPLETE, 'package', { strict: true });
+    const { metadata, issues } = checkMetadata(COMPLETE, 'package', { strict: true, vocabularies });
     expect(issues).toEqual([]);
-    expect(renderMetadata(metadata, 'package')['resource_type']).toEqual({
+    expect(renderMetadata(metadata, 'package', vocabularies)['resource_type']).toEqual({
       id: 'knowledge',
       title: { en: 'Knowledge Package' },
     });
@@ -100,8 +104,8 @@ describe('metadata', () => {
       languages: [{ id: 'xx-bad' }],
       version: null,
     };
-    const { metadata } = checkMetadata({ ...COMPLETE, ...wrong }, 'record', { strict: false });
-    expect(renderMetadata(metadata, 'record')).toMatchObject(wrong);
+    const { metadata } = checkMetadata({ ...COMPLETE, ...wrong }, 'record', { strict: false, vocabularies });
+    expect(renderMetadata(metadata, 'record', vocabularies)).toMatchObject(wrong);
   });
 
   test('takes the engagement priorities of a work-programme activity, each once', () => {
@@ -112,7 +116,7 @@ describe('metadata', () => {
         engagement_priorities: [{ id: 'sdg-goal-4' }, { id: 'convention-on-biological-diversity' }],
       },
       'record',
-      { strict: true },
+      { strict: true, vocabularies },
     );
     expect(metadata['engagement_priorities']).toEqual([
       { id: 'sdg-goal-4' },
@@ -367,7 +371,7 @@ describe('metadata', () => {
         creators: [{ person_or_org: { type: 'personal', family_name: sent } }],
       },
       'record',
-      { strict: false },
+      { strict: false, vocabularies },
     );
     expect(metadata).toMatchObject({
       title: kept,
@@ -384,7 +388,7 @@ describe('metadata', () => {
         description: '<p onclick="x()">ok</p><script>alert(1)</script><a href="javascript:x()">y</a>',
       },
       'record',
-      { strict: false },
+      { strict: false, vocabularies },
     );
     expect(metadata['description']).toBe('<p>ok</p>alert(1)<a>y</a>');
   });
@@ -433,12 +437,14 @@ describe('HTML beyond its limits is refused, with the field', () => {
       ],
     },
   ])('$name', ({ text, count, fatal }) => {
-    expect(checkMetadata(described(text, count), 'record', { strict: false }).fatal).toEqual(fatal);
+    expect(checkMetadata(described(text, count), 'record', { strict: false, vocabularies }).fatal).toEqual(
+      fatal,
+    );
   });
 
   test('what was accepted may be sent back as it was answered', () => {
-    const once = checkMetadata(described('&'.repeat(13_107), 3), 'record', { strict: false });
-    const again = checkMetadata(once.metadata, 'record', { strict: false });
+    const once = checkMetadata(described('&'.repeat(13_107), 3), 'record', { strict: false, vocabularies });
+    const again = checkMetadata(once.metadata, 'record', { strict: false, vocabularies });
     expect(again).toEqual(once);
   });
 });
@@ -447,7 +453,10 @@ describe('a document with more problems than anybody reads', () => {
   const features = Array.from({ length: 330 }, () => ({ identifiers: Array(1_000).fill({}) }));
 
   test('has the first hundred listed, and that there are more', () => {
-    const { issues } = checkMetadata({ title: 'x', locations: { features } }, 'record', { strict: false });
+    const { issues } = checkMetadata({ title: 'x', locations: { features } }, 'record', {
+      strict: false,
+      vocabularies,
+    });
     expect(issues.flatMap(({ messages }) => messages)).toHaveLength(101);
     expect(issues.at(-1)).toEqual({
       field: '_schema',
@@ -456,7 +465,10 @@ describe('a document with more problems than anybody reads', () => {
   });
 
   test('keeps what was sent', () => {
-    const { metadata } = checkMetadata({ locations: { features } }, 'record', { strict: false });
+    const { metadata } = checkMetadata({ locations: { features } }, 'record', {
+      strict: false,
+      vocabularies,
+    });
     expect(metadata).toEqual({ locations: { features } });
   });
 });

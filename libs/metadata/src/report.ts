@@ -1,4 +1,5 @@
 import type { Issue } from '@kr/service-error';
+import type { Vocabularies } from './vocabularies.ts';
 
 /** Collects what is wrong, by field, in the order it was found. */
 export interface Report {
@@ -9,6 +10,11 @@ export interface Report {
   fatal(): Issue[];
   /** HTML of the document so far: `<` characters before cleaning, and UTF-16 units after it. */
   html: { tags: number; length: number };
+}
+
+/** The report of the check of fields, with the vocabularies that they look their values up in. */
+export interface FieldReport extends Report {
+  readonly vocabularies: Vocabularies;
 }
 
 /** Problems listed for one document. A body of 1 MB can have more than 600,000. */

@@ -59,69 +59,73 @@ interface Vocabulary {
   added: ReadonlySet<string>;
 }
 
-const loaded = new Map<VocabularyType, Vocabulary>();
-let additions: { folder: string; onProblem: (problem: Error) => void } | undefined;
+/** The vocabularies of an installation; each is read on first use. */
+export interface Vocabularies {
+  /** The entry of a vocabulary; undefined if it has none of that id. */
+  lookup(type: VocabularyType, id: string): Term | undefined;
+  /** Whether an entry is the operator's, and so may change at any time. */
+  isAddition(type: VocabularyType, id: string): boolean;
+  /** All entries of a vocabulary, in its own order, the operator's last; the same array until its files change. */
+  terms(type: VocabularyType): readonly Term[];
+}
+
+/** The vocabularies of this release, without entries of an operator. */
+export const RELEASED_VOCABULARIES: Vocabularies = cached(() => []).vocabularies;
 
 /**
- * Adds the operator's entries: every `<type>.json` in a folder, in the form of this library's own files. An entry with an
- * id that is known already replaces it. Files that change are read again. One that cannot be read is reported and counts
- * as empty. An empty name is no folder.
+ * The vocabularies of this release with the operator's entries: every `<type>.json` in a folder, in the form of this
+ * library's own files. An entry replaces that of the release with the same id. Files that change are read again. A file
+ * that cannot be read is reported and counts as empty. An empty name means no folder.
  */
-export function useVocabularyFolder(folder: string, onProblem: (problem: Error) => void): { stop(): void } {
-  if (folder === '') return { stop: () => undefined };
+export function openVocabularies(
+  folder: string,
+  onProblem: (problem: Error) => void,
+): { vocabularies: Vocabularies; stop(): void } {
+  if (folder === '') return { vocabularies: RELEASED_VOCABULARIES, stop: () => undefined };
   mkdirSync(folder, { recursive: true });
-  additions = { folder, onProblem };
-  loaded.clear();
-  const watcher = watch(folder, { persistent: false }, () => loaded.clear());
+  const { vocabularies, invalidate } = cached((type) => addedTerms(join(folder, `${type}.json`), onProblem));
+  const watcher = watch(folder, { persistent: false }, invalidate);
+  return { vocabularies, stop: () => watcher.close() };
+}
+
+function cached(additions: (type: VocabularyType) => Term[]): {
+  vocabularies: Vocabularies;
+  invalidate(): void;
+} {
+  const loaded = new Map<VocabularyType, Vocabulary>();
+  const vocabulary = (type: VocabularyType): Vocabulary => {
+    const found = loaded.get(type) ?? load(type, additions(type));
+    loaded.set(type, found);
+    return found;
+  };
   return {
-    stop() {
-      watcher.close();
-      additions = undefined;
-      loaded.clear();
+    vocabularies: {
+      lookup: (type, id) => vocabulary(type).byId.get(id),
+      isAddition: (type, id) => vocabulary(type).added.has(id),
+      terms: (type) => vocabulary(type).terms,
     },
+    invalidate: () => loaded.clear(),
   };
 }
 
-/** The entry of a vocabulary; `undefined` if it has none of that id. Read on first use. */
-export function lookup(type: VocabularyType, id: string): Term | undefined {
-  return vocabulary(type).byId.get(id);
-}
-
-/** Whether an entry is the operator's, and so may change at any time. */
-export function isAddition(type: VocabularyType, id: string): boolean {
-  return vocabulary(type).added.has(id);
-}
-
-/** All entries of a vocabulary, in its own order, the operator's last; the same array until its files change. */
-export function terms(type: VocabularyType): readonly Term[] {
-  return vocabulary(type).terms;
-}
-
-function vocabulary(type: VocabularyType): Vocabulary {
-  const cached = loaded.get(type);
-  if (cached) return cached;
-  const added = addedTerms(type);
+function load(type: VocabularyType, added: readonly Term[]): Vocabulary {
   const entries = [...(SOURCES[type] ?? (() => termsOfFile(type)))(), ...added];
   const byId = new Map(entries.map((term) => [term.id, term]));
-  const found = { byId, terms: [...byId.values()], added: new Set(added.map(({ id }) => id)) };
-  loaded.set(type, found);
-  return found;
+  return { byId, terms: [...byId.values()], added: new Set(added.map(({ id }) => id)) };
 }
 
 function termsOfFile(name: string): Term[] {
   return JSON.parse(readFileSync(new URL(`../vocabularies/${name}.json`, import.meta.url), 'utf8'));
 }
 
-function addedTerms(type: VocabularyType): Term[] {
-  if (additions === undefined) return [];
-  const file = join(additions.folder, `${type}.json`);
+function addedTerms(file: string, onProblem: (problem: Error) => void): Term[] {
   if (!existsSync(file)) return [];
   try {
     const found: unknown = JSON.parse(readFileSync(file, 'utf8'));
     if (Array.isArray(found) && found.every(isTerm)) return found;
-    additions.onProblem(new Error(`${file} is no list of {"id", "title": {"en"}} objects`));
+    onProblem(new Error(`${file} is no list of {"id", "title": {"en"}} objects`));
   } catch (cause) {
-    additions.onProblem(new Error(`${file} cannot be read`, { cause }));
+    onProblem(new Error(`${file} cannot be read`, { cause }));
   }
   return [];
 }

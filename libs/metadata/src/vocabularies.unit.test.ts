@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { lookup, terms, useVocabularyFolder } from './vocabularies.ts';
+import { openVocabularies, RELEASED_VOCABULARIES } from './vocabularies.ts';
 
 describe('vocabularies', () => {
+  const { lookup, terms } = RELEASED_VOCABULARIES;
+
   test('are complete where a standard defines completeness', () => {
     const ids = terms('engagementprioritiestypes').map(({ id }) => id);
     expect({
@@ -42,7 +44,10 @@ describe('vocabularies', () => {
     };
     write('First');
     const problems: Error[] = [];
-    const vocabularies = useVocabularyFolder(folder, (problem) => problems.push(problem));
+    const {
+      vocabularies: { lookup, terms },
+      stop,
+    } = openVocabularies(folder, (problem) => problems.push(problem));
     try {
       expect(lookup('targetaudiencestypes', 'tu-own')?.title).toEqual({ en: 'First' });
       expect(lookup('targetaudiencestypes', 'tu-geo-eoanalyst')).toBeDefined();
@@ -64,9 +69,9 @@ describe('vocabularies', () => {
       expect(seen()).toEqual([true, true]);
       expect(problems.length).toBeGreaterThanOrEqual(2);
     } finally {
-      vocabularies.stop();
+      stop();
       rmSync(folder, { recursive: true });
     }
-    expect(lookup('targetaudiencestypes', 'tu-own')).toBeUndefined();
+    expect(RELEASED_VOCABULARIES.lookup('targetaudiencestypes', 'tu-own')).toBeUndefined();
   });
 });

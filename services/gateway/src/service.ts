@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Definitions, definitions } from '@kr/contracts';
 import { connectBus } from '@kr/event-bus';
 import { type Drain, openDrain } from '@kr/http-drain';
-import { useVocabularyFolder } from '@kr/metadata';
+import { openVocabularies } from '@kr/metadata';
 import type { Handlers } from '@kr/rpc';
 import { type RunningService, startService } from '@kr/service-host';
 import { createLogger, type Logger, traceRequests } from '@kr/telemetry';
@@ -78,7 +78,7 @@ export async function startGatewayService(
 }
 
 async function open(config: GatewayConfig, { logger, elapsed, now, recheckTransfersMs }: Settings) {
-  const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
+  const folder = openVocabularies(config.vocabularyDir, (error) =>
     logger.error({ err: error }, 'vocabulary file ignored'),
   );
   const database = openDatabase(config.databaseUrl);
@@ -139,6 +139,7 @@ async function open(config: GatewayConfig, { logger, elapsed, now, recheckTransf
       pause: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined),
     }),
     executeOnce: executeOnce({ keys, logger, newId: randomUUID }),
+    vocabularies: folder.vocabularies,
     routes: routes({
       clients,
       contentPlane,
@@ -167,7 +168,7 @@ async function open(config: GatewayConfig, { logger, elapsed, now, recheckTransf
       { stop: () => drain(DRAIN_MS) },
       observed,
       sweeping,
-      vocabularies,
+      folder,
       ...(oidc ? [oidc.keys] : []),
     ],
     ports: { http_port: portOf(http) },

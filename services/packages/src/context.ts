@@ -1,6 +1,7 @@
 import { definitions } from '@kr/contracts';
 import { doiStates } from '@kr/doi-registration';
 import { type OpenLifecycle, openLifecycle, peer } from '@kr/draft-lifecycle';
+import type { Vocabularies } from '@kr/metadata';
 import { type Client, createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import type { PackagesConfig } from './config.ts';
@@ -17,7 +18,11 @@ export interface PackagesContext extends OpenLifecycle {
 }
 
 /** Opens the database and the connections to the other services; none of them has to be there yet. */
-export function openContext(config: PackagesConfig, logger: Logger): PackagesContext {
+export function openContext(
+  config: PackagesConfig,
+  vocabularies: Vocabularies,
+  logger: Logger,
+): PackagesContext {
   const now = () => new Date();
   const observed = observations(logger, now);
   const toRecords = peer('packages', 'records', config.recordsAddress, config.recordsKey, config);
@@ -25,6 +30,7 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
   const recordsLifecycle = createClient(definitions.lifecycle, toRecords);
   const lifecycle = openLifecycle(config, recordsLifecycle, {
     kind: packageKind,
+    vocabularies,
     doiStates: config.registration && doiStates,
     // A package's draft is unlocked in the transaction that decides its publication, so a lock that is read is valid.
     resolvePublications: async (ids) => new Map(ids.map((id) => [id, 'undecided'])),

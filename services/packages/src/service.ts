@@ -12,7 +12,7 @@ import {
   transact,
 } from '@kr/draft-lifecycle';
 import { type Consumer, startConsumer } from '@kr/event-bus';
-import { useVocabularyFolder } from '@kr/metadata';
+import { openVocabularies } from '@kr/metadata';
 import type { Callers, Handlers } from '@kr/rpc';
 import { type RunningService, startService } from '@kr/service-host';
 import type { Logger } from '@kr/telemetry';
@@ -88,10 +88,10 @@ function reportRpcs(context: PackagesContext): Handlers<Definitions['publication
 /** @throws Error when the database is unavailable, a migration fails or a port cannot be bound */
 export async function startPackagesService(config: PackagesConfig, logger: Logger): Promise<RunningService> {
   return startService({ name: 'packages', config, schema: SCHEMA, logger }, async () => {
-    const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
+    const folder = openVocabularies(config.vocabularyDir, (error) =>
       logger.error({ err: error }, 'vocabulary file ignored'),
     );
-    const context = openContext(config, logger);
+    const context = openContext(config, folder.vocabularies, logger);
     const publishing = openPublishing(context, config);
     const lifecycle = lifecycleHandlers(context);
     const failed = context.observed.scanFailed;
@@ -101,6 +101,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
       readPublic: (id, which) => readPublic(context, id, which),
       transact: (run) => transact(context, run),
       publishChanges: (tx, ids) => publishChanges(context, tx, ids),
+      vocabularies: folder.vocabularies,
       collection: 'packages',
       logger,
     });
@@ -128,7 +129,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
       observed: { bus: () => context.bus.check() },
       consumers: startConsumers(context),
       background: [
-        vocabularies,
+        folder,
         dois,
         publishing.resumption,
         startPurging(context, config.removalRetentionMs),

@@ -2,6 +2,7 @@ import { definitions } from '@kr/contracts';
 import { doiStates } from '@kr/doi-registration';
 import { type LifecycleContext, type OpenLifecycle, openLifecycle, peer } from '@kr/draft-lifecycle';
 import { around } from '@kr/failpoint';
+import type { Vocabularies } from '@kr/metadata';
 import { publicationDecisions } from '@kr/publication-decisions';
 import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
@@ -15,12 +16,17 @@ export interface RecordsContext extends LifecycleContext, Pick<OpenLifecycle, 'f
 }
 
 /** Opens the database and the connections to the other services; none of them has to be there yet. */
-export function openContext(config: RecordsConfig, logger: Logger): RecordsContext & OpenLifecycle {
+export function openContext(
+  config: RecordsConfig,
+  vocabularies: Vocabularies,
+  logger: Logger,
+): RecordsContext & OpenLifecycle {
   const toPackages = peer('records', 'packages', config.packagesAddress, config.packagesKey, config);
   const publications = createClient(definitions.publications, toPackages);
   const packages = createClient(definitions.packages, toPackages);
   const lifecycle = openLifecycle(config, createClient(definitions.lifecycle, toPackages), {
     kind: recordKind,
+    vocabularies,
     doiStates: config.registration && doiStates,
     resolvePublications: around('records.resolve', publicationDecisions(publications, 'records')),
     afterDelete: leavePackages(packages, logger),

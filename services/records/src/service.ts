@@ -16,7 +16,7 @@ import {
 } from '@kr/draft-lifecycle';
 import { type Consumer, startConsumer } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
-import { useVocabularyFolder } from '@kr/metadata';
+import { openVocabularies } from '@kr/metadata';
 import type { Handlers } from '@kr/rpc';
 import { type RunningService, startService } from '@kr/service-host';
 import type { Logger } from '@kr/telemetry';
@@ -51,16 +51,17 @@ function rpcs(
 /** @throws Error when the database is unavailable, a migration fails or a port cannot be bound */
 export async function startRecordsService(config: RecordsConfig, logger: Logger): Promise<RunningService> {
   return startService({ name: 'records', config, schema: SCHEMA, logger }, async () => {
-    const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
+    const folder = openVocabularies(config.vocabularyDir, (error) =>
       logger.error({ err: error }, 'vocabulary file ignored'),
     );
-    const context = openContext(config, logger);
+    const context = openContext(config, folder.vocabularies, logger);
     const dois = openDoiRegistration({
       registration: config.registration,
       database: context.database,
       readPublic: (id, which) => readPublic(context, id, which),
       transact: (run) => transact(context, run),
       publishChanges: (tx, ids) => publishChanges(context, tx, ids),
+      vocabularies: folder.vocabularies,
       collection: 'records',
       logger,
     });
@@ -83,7 +84,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
       observed: { bus: () => context.bus.check() },
       consumers: startConsumers(context),
       background: [
-        vocabularies,
+        folder,
         dois,
         startStaleLockScanner(context, { intervalMs: config.scanEveryMs }),
         observeLocks(context),

@@ -2,7 +2,7 @@ import { servicePrincipal } from '@kr/caller';
 import { type Definitions, definitions } from '@kr/contracts';
 import { sqlOn } from '@kr/database';
 import { connectBus, startConsumer } from '@kr/event-bus';
-import { useVocabularyFolder } from '@kr/metadata';
+import { openVocabularies } from '@kr/metadata';
 import { type Callers, createClient, type Handlers } from '@kr/rpc';
 import { type RunningService, startService } from '@kr/service-host';
 import type { Logger } from '@kr/telemetry';
@@ -42,7 +42,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
 
 async function open(config: SearchConfig, logger: Logger) {
   const databaseUrl = config.databaseUrl.href;
-  const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
+  const folder = openVocabularies(config.vocabularyDir, (error) =>
     logger.error({ err: error }, 'vocabulary file ignored'),
   );
 
@@ -62,7 +62,7 @@ async function open(config: SearchConfig, logger: Logger) {
     caller: 'search',
     defaultTimeoutMs: config.rpcDeadlineMs,
   });
-  const source = lifecycleSource({ record: records, package: packages });
+  const source = lifecycleSource({ record: records, package: packages }, folder.vocabularies);
 
   const pool = openPool({ connectionString: databaseUrl, max: 2 });
   const bus = connectBus({ servers: config.natsUrls, name: 'search', logger });
@@ -112,6 +112,7 @@ async function open(config: SearchConfig, logger: Logger) {
   const turns = fairTurns(config.searchConnections);
   const openTime = engineTime({ turns, limitMs: config.searchTimeoutMs, elapsed: () => performance.now() });
   const searching = {
+    vocabularies: folder.vocabularies,
     openTime,
     index,
     limits,
@@ -134,7 +135,7 @@ async function open(config: SearchConfig, logger: Logger) {
     checks: opened.checks,
     observed: { bus: bus.check },
     consumers: [consumer],
-    background: [{ stop: () => stopping.abort() }, vocabularies, operations],
+    background: [{ stop: () => stopping.abort() }, folder, operations],
     close: async () => {
       await Promise.all([bus.close(), upkeep]);
       records.close();

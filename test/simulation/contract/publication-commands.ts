@@ -4,6 +4,7 @@ import type { Actor } from '@kr/caller';
 import { openDatabase, type SqlDatabase } from '@kr/database';
 import { MIGRATIONS as LIFECYCLE, type LifecycleStore, sqlLifecycleStore } from '@kr/draft-lifecycle';
 import { MIGRATIONS as EVENT_BUS } from '@kr/event-bus';
+import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import { migrate } from '@kr/schema-migration';
 import { freshDatabase } from '@kr/testbed';
 import { packageKind } from '../../../services/packages/src/package-kind.ts';
@@ -84,7 +85,12 @@ export async function publicationTwins(): Promise<Twins> {
   const tables = new PublicationTables();
   for (const id of PACKAGES) tables.resources.rows.set(id, RESOURCES);
   const memoryStore = memoryLifecycleStore(lifecycle);
-  const ofKind = { oaiPrefix: 'test', now, findDoisOfOtherKind: async () => new Set<string>() };
+  const ofKind = {
+    oaiPrefix: 'test',
+    vocabularies: RELEASED_VOCABULARIES,
+    now,
+    findDoisOfOtherKind: async () => new Set<string>(),
+  };
   const inMemory = twin({
     publications: memoryPublications({
       tables,

@@ -16,7 +16,7 @@ export async function importVocabulary(
   options: AdminOptions,
 ): Promise<void> {
   // Only this command knows the vocabularies; the others start without them.
-  const { isVocabularyType, lookup } = await import('@kr/metadata');
+  const { isVocabularyType, RELEASED_VOCABULARIES } = await import('@kr/metadata');
   if (!isVocabularyType(type))
     throw new CliError(`there is no vocabulary "${type}"; see docs/vocabularies.md`);
   const { terms, refused } = await readTerms(file);
@@ -28,7 +28,9 @@ export async function importVocabulary(
   const target = join(folder, `${type}.json`);
 
   const merged = new Map((await readAdded(target)).map((term) => [term.id, term]));
-  const replaced = terms.filter(({ id }) => merged.has(id) || lookup(type, id) !== undefined).length;
+  const replaced = terms.filter(
+    ({ id }) => merged.has(id) || RELEASED_VOCABULARIES.lookup(type, id) !== undefined,
+  ).length;
   for (const term of terms) merged.set(term.id, term);
   await mkdir(folder, { recursive: true });
   const aside = `${target}.${process.pid}`;

@@ -1,5 +1,6 @@
 import type { AuditTrail } from '@kr/contracts';
 import type { Sql, SqlDatabase } from '@kr/database';
+import type { Vocabularies } from '@kr/metadata';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { Entity, OpenDraft } from '../model/entity.ts';
@@ -26,6 +27,7 @@ export interface LifecycleDeps {
   doiPrefix: string;
   /** The middle part of `oai:<prefix>:<id>`. */
   oaiPrefix: string;
+  vocabularies: Vocabularies;
   ticketKeys: { files: string; 'access-links': string };
   /** Counts of buckets, in one call for any number; a bucket that is not in the answer is empty. */
   describeBuckets(entityIds: readonly string[]): Promise<ReadonlyMap<string, FileCounts>>;

@@ -1,4 +1,11 @@
-import { checkAccess, checkMetadata, firstIssues, OPEN_ACCESS, type StoredAccess } from '@kr/metadata';
+import {
+  checkAccess,
+  checkMetadata,
+  firstIssues,
+  OPEN_ACCESS,
+  type StoredAccess,
+  type Vocabularies,
+} from '@kr/metadata';
 import { type Issue, ServiceError } from '@kr/service-error';
 import { isJsonObject, type JsonObject, type StoredDocument } from './entity.ts';
 import { type FileCounts, filesIssues, filesOptions, previewIssues } from './files.ts';
@@ -16,6 +23,7 @@ export interface ContentInput {
   kind: EntityKind['name'];
   id: string;
   doiPrefix: string;
+  vocabularies: Vocabularies;
   now: Date;
   counts: FileCounts;
   /** Registered identifiers of the published form; empty while there is none. */
@@ -35,8 +43,8 @@ export interface DraftContent {
 
 /** Replaces a draft's content by a body (REST document, 4.1 and 4.4). Unknown top-level keys are ignored. */
 export function draftContent(body: JsonObject, input: ContentInput): DraftContent {
-  const { kind, id, doiPrefix, counts, registered, before } = input;
-  const metadata = checkMetadata(body['metadata'], kind, { strict: false });
+  const { kind, id, doiPrefix, counts, registered, before, vocabularies } = input;
+  const metadata = checkMetadata(body['metadata'], kind, { strict: false, vocabularies });
   const access = draftAccess(body['access'], input);
   const custom = customFieldIssues(body['custom_fields']);
   const pids = checkPids(body['pids'], { id, doiPrefix, registered, before: before?.document.pids ?? {} });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import { type ContentInput, draftContent, draftFromPublished, nextVersionContent } from './content.ts';
 import type { StoredDocument } from './entity.ts';
 import { NO_FILES } from './files.ts';
@@ -6,6 +7,7 @@ import { NO_FILES } from './files.ts';
 const input: ContentInput = {
   kind: 'record',
   id: 'e7vvn-90a62',
+  vocabularies: RELEASED_VOCABULARIES,
   doiPrefix: '10.5072',
   now: new Date('2026-01-01T00:00:00Z'),
   counts: NO_FILES,

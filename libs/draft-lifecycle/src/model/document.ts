@@ -1,4 +1,4 @@
-import { renderAccess, renderMetadata } from '@kr/metadata';
+import { renderAccess, renderMetadata, type Vocabularies } from '@kr/metadata';
 import type { Issue } from '@kr/service-error';
 import type { Entity, EntityForm, Form, JsonObject, Parent, StoredFiles } from './entity.ts';
 import type { EntityKind } from './kind.ts';
@@ -20,6 +20,7 @@ export interface Rendering {
   fileCount: number;
   issues: readonly Issue[];
   dois: DoiStates;
+  vocabularies: Vocabularies;
   now: Date;
 }
 
@@ -28,7 +29,7 @@ export function renderEntity(
   id: string,
   content: EntityForm,
   parts: VolatileParts,
-  { kind, form }: Rendering,
+  { kind, form, vocabularies }: Pick<Rendering, 'kind' | 'form' | 'vocabularies'>,
 ): JsonObject {
   const { document } = content;
   return {
@@ -42,7 +43,7 @@ export function renderEntity(
     is_draft: form === 'draft',
     ...(form === 'draft' ? { expires_at: instant(content.createdAt) } : {}),
     pids: parts.pids,
-    metadata: renderMetadata(document.metadata, kind.name),
+    metadata: renderMetadata(document.metadata, kind.name, vocabularies),
     custom_fields: document.custom_fields,
     access: parts.access,
     files: parts.files,
@@ -66,7 +67,11 @@ export interface VolatileParts {
   errors: readonly JsonObject[];
 }
 
-export function volatileParts(entity: Entity, { document }: EntityForm, rendering: Rendering): VolatileParts {
+export function volatileParts(
+  entity: Entity,
+  { document }: EntityForm,
+  rendering: Omit<Rendering, 'vocabularies'>,
+): VolatileParts {
   const { kind, form, view, related, fileCount, issues, dois, now } = rendering;
   return {
     parent: {

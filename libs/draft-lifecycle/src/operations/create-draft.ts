@@ -54,12 +54,21 @@ export function createDraft(context: LifecycleContext) {
 
 /** A new entity under new ids, before it is inserted, with all problems of its body. */
 async function firstDraft(
-  { kind, newId, doiPrefix, database, now }: LifecycleContext,
+  { kind, newId, doiPrefix, vocabularies, database, now }: LifecycleContext,
   ownerId: string,
   sent: JsonObject,
 ): Promise<{ entity: OpenDraft; issues: readonly Issue[] }> {
   const [id, at] = [newId(), now()];
-  const input = { kind: kind.name, id, doiPrefix, now: at, counts: NO_FILES, registered: {}, before: null };
+  const input = {
+    kind: kind.name,
+    id,
+    doiPrefix,
+    vocabularies,
+    now: at,
+    counts: NO_FILES,
+    registered: {},
+    before: null,
+  };
   const { document, issues } = await checkContent(database, sent, input);
   const entity = {
     id,

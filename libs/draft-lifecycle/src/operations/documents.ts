@@ -66,7 +66,7 @@ export async function renderForms(
   principal: Principal,
   known: Precomputed = {},
 ): Promise<RenderedForm[]> {
-  const { kind } = context;
+  const { kind, vocabularies } = context;
   const contents = shown.flatMap(({ entity, form }) => {
     const content = entity[form];
     return content === null ? [] : [{ entity, form, content }];
@@ -92,6 +92,7 @@ export async function renderForms(
       fileCount: isDraft ? bucket.entries : sealed,
       issues: isDraft ? (known.issues ?? unresolvedIssues(entity, bucket)) : [],
       dois,
+      vocabularies,
       now,
     };
     const parts = volatileParts(entity, content, rendering);

@@ -16,7 +16,7 @@ import { draftCounts, entityDocument, type Precomputed } from './documents.ts';
  * not even a draft may have
  */
 export function updateDraft(context: LifecycleContext) {
-  const { kind, doiPrefix, database } = context;
+  const { kind, doiPrefix, vocabularies, database } = context;
   return async (
     { id, ifRevision, body }: UpdateDraftRequest__Output,
     { principal }: CallContext,
@@ -30,6 +30,7 @@ export function updateDraft(context: LifecycleContext) {
         kind: kind.name,
         id,
         doiPrefix,
+        vocabularies,
         now,
         counts: counts.get(id) ?? NO_FILES,
         registered: published?.document.pids ?? {},

@@ -10,7 +10,7 @@ import type { FileCounts } from '../model/files.ts';
 import type { PublishedEntity } from '../model/kind.ts';
 import { loadLatest } from '../store/entities.ts';
 import { loadLocked } from '../store/port.ts';
-import { stagedForm, validateDrafts } from './validate.ts';
+import { stagedForm, type ValidationDeps, validateDrafts } from './validate.ts';
 
 /** One entity that the coordinator publishes itself. */
 export interface OwnPublication {
@@ -24,7 +24,7 @@ export interface OwnPublication {
  * @throws ServiceError `not_found` when there is no such draft
  */
 export async function validateOwnDraft(
-  deps: Pick<LifecycleDeps, 'kind' | 'store' | 'findDoisOfOtherKind'>,
+  deps: ValidationDeps & Pick<LifecycleDeps, 'store'>,
   sql: SqlDatabase,
   id: string,
   counts: FileCounts,

@@ -8,7 +8,6 @@ import { assertService, draftLocked } from '../model/access.ts';
 import type { StoredDocument } from '../model/entity.ts';
 import { type FileCounts, filesPublishIssues, NO_FILES, publishedFiles } from '../model/files.ts';
 import { issue, issueMessages, issuesOf } from '../model/issues.ts';
-import type { EntityKind } from '../model/kind.ts';
 import { externalDoi, isManagedDoi, oaiPid, takenDoi } from '../model/pids.ts';
 import { type PublicationPlan, type Publishable, planPublication } from '../model/publication.ts';
 import { findDoiOwners } from '../store/dois.ts';
@@ -20,11 +19,11 @@ import type { PublishedParts, StagedForm } from '../store/staging.ts';
  */
 function validateDraft(
   { document, issues }: { document: StoredDocument; issues: readonly Issue[] },
-  kind: EntityKind['name'],
+  { kind, vocabularies }: Pick<LifecycleDeps, 'kind' | 'vocabularies'>,
   counts: FileCounts,
 ): Issue[] {
   return [
-    ...checkMetadata(document.metadata, kind, { strict: true }).issues,
+    ...checkMetadata(document.metadata, kind.name, { strict: true, vocabularies }).issues,
     ...issuesOf(issues, 'access'),
     ...issuesOf(issues, 'pids'),
     ...registrationIssues(document),
@@ -54,9 +53,11 @@ function publishedParts(
   };
 }
 
+export type ValidationDeps = Pick<LifecycleDeps, 'kind' | 'vocabularies' | 'findDoisOfOtherKind'>;
+
 /** Every problem of every draft, by entity; at most one statement for any number. */
 export async function validateDrafts(
-  { kind, findDoisOfOtherKind }: Pick<LifecycleDeps, 'kind' | 'findDoisOfOtherKind'>,
+  deps: ValidationDeps,
   sql: Sql,
   drafts: readonly Publishable[],
   counts: ReadonlyMap<string, FileCounts>,
@@ -66,7 +67,7 @@ export async function validateDrafts(
     ...(await findDoiOwners(sql, dois)),
     ...drafts.map(({ id, draft }) => ({ id, doi: externalDoi(draft.document.pids) })),
   ];
-  const elsewhere = dois.length === 0 ? new Set<string>() : await findDoisOfOtherKind(dois);
+  const elsewhere = dois.length === 0 ? new Set<string>() : await deps.findDoisOfOtherKind(dois);
   const isTaken = (doi: string, id: string) =>
     elsewhere.has(doi) ||
     owners.some((owner) => owner.id !== id && owner.doi?.toLowerCase() === doi.toLowerCase());
@@ -75,7 +76,7 @@ export async function validateDrafts(
       const doi = externalDoi(draft.document.pids);
       const issues = [
         ...(published?.removal === undefined ? [] : [issue('id', 'The record has been deleted.')]),
-        ...validateDraft(draft, kind.name, counts.get(id) ?? NO_FILES),
+        ...validateDraft(draft, deps, counts.get(id) ?? NO_FILES),
       ];
       const hasIssue = issues.some(({ field }) => field === 'pids.doi');
       return [id, doi !== undefined && !hasIssue && isTaken(doi, id) ? [...issues, takenDoi(doi)] : issues];
@@ -93,7 +94,7 @@ const MAX_PROBLEMS_OF_PLAN = 10_000;
 
 /** Everything that keeps what a request names from being published, each with the entity it is about. */
 export async function validatePlan(
-  deps: Pick<LifecycleDeps, 'kind' | 'findDoisOfOtherKind'>,
+  deps: ValidationDeps,
   sql: Sql,
   { drafts, issues }: Pick<PublicationPlan, 'drafts' | 'issues'>,
   counts: ReadonlyMap<string, FileCounts>,

@@ -8,6 +8,7 @@ import {
   typeProperty,
   yearOf,
 } from '../document/fields.ts';
+import type { FormatContext } from '../document/format-context.ts';
 
 /** CSL type → entry type that all BibTeX styles know. */
 const ENTRY_TYPES: Readonly<Record<string, string>> = {
@@ -21,7 +22,7 @@ const ENTRY_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** One BibTeX entry in UTF-8. */
-export function bibtex(entity: Entity): string {
+export function bibtex(entity: Entity, context: Pick<FormatContext, 'vocabularies'>): string {
   const { metadata } = entity;
   const [year, month] = (metadata.publication_date ?? '').split('/')[0]?.split('-') ?? [];
   const fields = [
@@ -34,7 +35,7 @@ export function bibtex(entity: Entity): string {
     ['doi', doiOf(entity)?.replace(/[{}\\]/g, '')],
     ['url', addressOf(entity)],
   ] as const;
-  const type = ENTRY_TYPES[typeProperty(entity, 'csl') ?? ''] ?? 'misc';
+  const type = ENTRY_TYPES[typeProperty(entity, 'csl', context) ?? ''] ?? 'misc';
   const written = fields.flatMap(([name, value]) => {
     if (value === undefined || value === '') return [];
     return name === 'month' ? [`  month = ${value}`] : [`  ${name} = {${value}}`];

@@ -8,13 +8,17 @@ import {
   titleOf,
   typeProperty,
 } from '../document/fields.ts';
+import type { FormatContext } from '../document/format-context.ts';
 
 /** CSL JSON (citeproc), one item. */
-export function cslItem(entity: Entity): Record<string, unknown> {
+export function cslItem(
+  entity: Entity,
+  context: Pick<FormatContext, 'vocabularies'>,
+): Record<string, unknown> {
   const { metadata } = entity;
   return compact({
     id: entity.id,
-    type: typeProperty(entity, 'csl') ?? 'document',
+    type: typeProperty(entity, 'csl', context) ?? 'document',
     title: titleOf(entity),
     abstract: descriptionOf(entity),
     author: metadata.creators?.map(name),

@@ -9,6 +9,7 @@ import {
   typeProperty,
   yearOf,
 } from '../document/fields.ts';
+import type { FormatContext } from '../document/format-context.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   'article-journal': 'JOUR',
@@ -23,11 +24,11 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** One RIS record; lines end with CR LF. */
-export function ris(entity: Entity): string {
+export function ris(entity: Entity, context: Pick<FormatContext, 'vocabularies'>): string {
   const { metadata } = entity;
   const [year = '', month = '', day = ''] = (metadata.publication_date ?? '').split('/')[0]?.split('-') ?? [];
   const tags: (readonly [tag: string, value: string | undefined])[] = [
-    ['TY', TYPES[typeProperty(entity, 'csl') ?? ''] ?? 'GEN'],
+    ['TY', TYPES[typeProperty(entity, 'csl', context) ?? ''] ?? 'GEN'],
     ['ID', entity.id],
     ...(metadata.creators ?? []).map((person) => ['AU', invertedName(person)] as const),
     ['T1', titleOf(entity)],

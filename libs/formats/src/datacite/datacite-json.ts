@@ -19,13 +19,16 @@ import {
   urlOf,
   yearOf,
 } from '../document/fields.ts';
+import type { FormatContext } from '../document/format-context.ts';
 import { boundsOf, type Place, placesOf } from '../document/places.ts';
+
+export type DataciteContext = Pick<FormatContext, 'baseUrl' | 'vocabularies'>;
 
 /**
  * DataCite metadata 4.6 as JSON, the `attributes` of its REST API.
  * @see https://datacite-metadata-schema.readthedocs.io/en/4.6/
  */
-export function dataciteJson(entity: Entity, { baseUrl }: { baseUrl: string }): DataciteDocument {
+export function dataciteJson(entity: Entity, context: DataciteContext): DataciteDocument {
   const { metadata } = entity;
   const doi = doiOf(entity);
   return compact({
@@ -50,8 +53,8 @@ export function dataciteJson(entity: Entity, { baseUrl }: { baseUrl: string }): 
     publisher: { name: metadata.publisher ?? '(:unav)' },
     publicationYear: yearOf(entity) ?? entity.created.slice(0, 4),
     types: {
-      resourceTypeGeneral: typeProperty(entity, 'datacite_general') ?? 'Other',
-      resourceType: typeProperty(entity, 'datacite_type') ?? labelOf(metadata.resource_type) ?? '',
+      resourceTypeGeneral: typeProperty(entity, 'datacite_general', context) ?? 'Other',
+      resourceType: typeProperty(entity, 'datacite_type', context) ?? labelOf(metadata.resource_type) ?? '',
     },
     subjects: keywordsOf(entity).map((subject) => ({ subject })),
     contributors: metadata.contributors?.map((person) => ({
@@ -69,7 +72,10 @@ export function dataciteJson(entity: Entity, { baseUrl }: { baseUrl: string }): 
       ),
     ],
     language: metadata.languages?.[0]?.id,
-    relatedIdentifiers: [...related(metadata.related_identifiers ?? []), ...membership(entity, baseUrl)],
+    relatedIdentifiers: [
+      ...related(metadata.related_identifiers ?? []),
+      ...membership(entity, context.baseUrl),
+    ],
     sizes: metadata.sizes,
     formats: metadata.formats,
     version: metadata.version,

@@ -1,16 +1,22 @@
 import type { Entity } from '../document/entity.ts';
 import { type Content, type Element, element, optional, xmlDocument } from '../xml/xml.ts';
-import { type DataciteName, dataciteJson, type GeoLocation, type GeoPoint } from './datacite-json.ts';
+import {
+  type DataciteContext,
+  type DataciteName,
+  dataciteJson,
+  type GeoLocation,
+  type GeoPoint,
+} from './datacite-json.ts';
 
 const NAMESPACE = 'http://datacite.org/schema/kernel-4';
 const SCHEMA = `${NAMESPACE} https://schema.datacite.org/meta/kernel-4.6/metadata.xsd`;
 
-export function dataciteXml(entity: Entity, context: { baseUrl: string }): string {
+export function dataciteXml(entity: Entity, context: DataciteContext): string {
   return xmlDocument(dataciteElement(entity, context));
 }
 
 /** The `resource` element of DataCite's XML schema 4.6. */
-export function dataciteElement(entity: Entity, context: { baseUrl: string }): Element {
+export function dataciteElement(entity: Entity, context: DataciteContext): Element {
   const json = dataciteJson(entity, context);
   const { alternateIdentifiers: alternates } = json;
   const list = <Item>(

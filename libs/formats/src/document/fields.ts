@@ -1,6 +1,7 @@
-import { lookup } from '@kr/metadata';
+import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import sanitizeHtml from 'sanitize-html';
 import type { Doi, Entity, Identified, Licence, Person, Titled } from './entity.ts';
+import type { FormatContext } from './format-context.ts';
 
 /** Values that several formats need in the same form. */
 
@@ -43,9 +44,15 @@ export function inEnglish(titles: Readonly<Record<string, string>> | undefined):
 }
 
 /** A property of the resource type, such as `csl` or `datacite_general` (libs/metadata/vocabularies). */
-export function typeProperty({ metadata }: Entity, name: string): string | undefined {
+export function typeProperty(
+  { metadata }: Entity,
+  name: string,
+  { vocabularies = RELEASED_VOCABULARIES }: Pick<FormatContext, 'vocabularies'>,
+): string | undefined {
   const { resource_type: type } = metadata;
-  return type === undefined ? undefined : nonEmpty(lookup('resourcetypes', type.id)?.props?.[name] ?? '');
+  return type === undefined
+    ? undefined
+    : nonEmpty(vocabularies.lookup('resourcetypes', type.id)?.props?.[name] ?? '');
 }
 
 /** The DOI, if it leads to the entity: a reserved one that is not registered yet identifies nothing for others. */

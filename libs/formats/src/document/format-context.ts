@@ -1,3 +1,4 @@
+import type { Vocabularies } from '@kr/metadata';
 import type { FileEntry } from './entity.ts';
 
 /** Input of formats besides the document itself. */
@@ -8,4 +9,6 @@ export interface FormatContext {
   repository: string;
   /** Files that the reader may download; empty if there are none. */
   files: readonly FileEntry[];
+  /** Default: the vocabularies of this release. */
+  vocabularies?: Vocabularies | undefined;
 }

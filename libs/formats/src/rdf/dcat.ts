@@ -21,7 +21,8 @@ import { boundsOf, placesOf } from '../document/places.ts';
 import type { Node, Value } from './graph.ts';
 
 /** DCAT-AP 3.0 with PROV: a dataset, or a catalogued series for a package, with one distribution for each file. */
-export function dcatGraph(entity: Entity, { baseUrl, repository, files }: FormatContext): Node[] {
+export function dcatGraph(entity: Entity, context: FormatContext): Node[] {
+  const { baseUrl, repository, files } = context;
   const { metadata, relationship } = entity;
   const isPackage = kindOf(entity) === 'package';
   const licences = (metadata.rights ?? []).flatMap((one) => licenceUrl(one) ?? []);
@@ -33,7 +34,7 @@ export function dcatGraph(entity: Entity, { baseUrl, repository, files }: Format
       ['dct:description', { text: descriptionOf(entity) ?? titleOf(entity), language: 'en' }],
       ['dct:identifier', { text: addressOf(entity), datatype: 'xsd:anyURI' }],
       ['dct:identifier', doiOf(entity) === undefined ? undefined : { text: doiOf(entity) ?? '' }],
-      ['dct:type', typeIri(typeProperty(entity, 'schema.org'))],
+      ['dct:type', typeIri(typeProperty(entity, 'schema.org', context))],
       ['dct:issued', dateValue(metadata.publication_date)],
       ['dct:created', { text: instantOf(entity.created), datatype: 'xsd:dateTime' }],
       ['dct:modified', { text: instantOf(entity.updated), datatype: 'xsd:dateTime' }],

@@ -26,10 +26,8 @@ const DESCRIPTION_LEAST = 50;
 const DESCRIPTION_MOST = 5_000;
 
 /** schema.org JSON-LD as Google Dataset Search and F-UJI read it. */
-export function schemaOrg(
-  entity: Entity,
-  { baseUrl, repository, files }: FormatContext,
-): Record<string, unknown> {
+export function schemaOrg(entity: Entity, context: FormatContext): Record<string, unknown> {
+  const { baseUrl, repository, files } = context;
   const { metadata, relationship } = entity;
   const doi = doiOf(entity);
   const isPackage = kindOf(entity) === 'package';
@@ -37,7 +35,7 @@ export function schemaOrg(
   return {
     '@context': 'https://schema.org',
     ...compact({
-      '@type': typesOf(entity),
+      '@type': typesOf(entity, context),
       '@id': addressOf(entity),
       identifier: [
         ...(doi === undefined
@@ -101,15 +99,15 @@ export function schemaOrg(
 }
 
 /** The type of schema.org for a `Link` header (FAIR Signposting). */
-export function schemaType(entity: Entity): string {
+export function schemaType(entity: Entity, context: Pick<FormatContext, 'vocabularies'>): string {
   return kindOf(entity) === 'package'
     ? 'https://schema.org/Collection'
-    : (typeProperty(entity, 'schema.org') ?? 'https://schema.org/CreativeWork');
+    : (typeProperty(entity, 'schema.org', context) ?? 'https://schema.org/CreativeWork');
 }
 
-function typesOf(entity: Entity): string | string[] {
+function typesOf(entity: Entity, context: Pick<FormatContext, 'vocabularies'>): string | string[] {
   if (kindOf(entity) === 'package') return ['Collection', 'Dataset'];
-  return schemaType(entity).replace(/^https?:\/\/schema\.org\//, '');
+  return schemaType(entity, context).replace(/^https?:\/\/schema\.org\//, '');
 }
 
 /** Google requires 50 to 5,000 characters. */

@@ -28,7 +28,7 @@ const HEADER_MOST_BYTES = 4_096;
  */
 export function signpostingLinks(
   entity: Entity,
-  { files }: Pick<FormatContext, 'files'>,
+  { files, vocabularies }: Pick<FormatContext, 'files' | 'vocabularies'>,
   descriptions: readonly Description[],
 ): LinkContext[] {
   const page = pageOf(entity);
@@ -43,7 +43,7 @@ export function signpostingLinks(
   const target = (href: string): Target => ({ href });
   const pageLinks: Record<string, readonly Target[]> = {
     'cite-as': doi === undefined ? [target(page)] : [target(addressOf(entity))],
-    type: [target(schemaType(entity)), target('https://schema.org/AboutPage')],
+    type: [target(schemaType(entity, { vocabularies })), target('https://schema.org/AboutPage')],
     author: authors.map(target),
     license: licences.map(target),
     describedby: documents,

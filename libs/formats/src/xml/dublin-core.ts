@@ -16,15 +16,16 @@ import {
   typeProperty,
   urlOf,
 } from '../document/fields.ts';
+import type { FormatContext } from '../document/format-context.ts';
 import { type Element, element, xmlDocument } from './xml.ts';
 
-export function dublinCoreXml(entity: Entity): string {
-  return xmlDocument(dublinCoreElement(entity));
+export function dublinCoreXml(entity: Entity, context: Pick<FormatContext, 'vocabularies'>): string {
+  return xmlDocument(dublinCoreElement(entity, context));
 }
 
 /** Simple Dublin Core as OAI-PMH requires it (`oai_dc`). */
-export function dublinCoreElement(entity: Entity): Element {
-  const terms = dublinCoreTerms(entity).map(([name, value]) => element(`dc:${name}`, {}, value));
+export function dublinCoreElement(entity: Entity, context: Pick<FormatContext, 'vocabularies'>): Element {
+  const terms = dublinCoreTerms(entity, context).map(([name, value]) => element(`dc:${name}`, {}, value));
   return element(
     'oai_dc:dc',
     {
@@ -39,7 +40,10 @@ export function dublinCoreElement(entity: Entity): Element {
 }
 
 /** Names of the fifteen elements with their values, repeated where there are several. */
-export function dublinCoreTerms(entity: Entity): (readonly [name: string, value: string])[] {
+export function dublinCoreTerms(
+  entity: Entity,
+  context: Pick<FormatContext, 'vocabularies'>,
+): (readonly [name: string, value: string])[] {
   const { metadata } = entity;
   const doi = doiOf(entity);
   const terms: (readonly [string, string | undefined])[] = [
@@ -54,7 +58,7 @@ export function dublinCoreTerms(entity: Entity): (readonly [name: string, value:
     ['publisher', metadata.publisher],
     ...(metadata.contributors ?? []).map((one) => ['contributor', invertedName(one)] as const),
     ['date', metadata.publication_date],
-    ['type', typeProperty(entity, 'eurepo')],
+    ['type', typeProperty(entity, 'eurepo', context)],
     ['type', labelOf(metadata.resource_type)],
     ...(metadata.formats ?? []).map((format) => ['format', format] as const),
     ['identifier', addressOf(entity)],

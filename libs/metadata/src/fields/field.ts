@@ -1,4 +1,5 @@
-import type { Report } from '../report.ts';
+import type { FieldReport } from '../report.ts';
+import type { Vocabularies } from '../vocabularies.ts';
 
 /**
  * One kind of value in the metadata. A field reports the problems of a value, and defines its stored form and its
@@ -7,9 +8,9 @@ import type { Report } from '../report.ts';
  */
 export interface Field<Value = unknown> {
   /** Reports every problem of `value` under `path` and returns the value to store; `undefined` stores nothing. */
-  check(value: unknown, path: string, report: Report): unknown;
+  check(value: unknown, path: string, report: FieldReport): unknown;
   /** The public form of a stored value. */
-  render(checked: unknown): unknown;
+  render(checked: unknown, vocabularies: Vocabularies): unknown;
   /** The type of the field, for the description of the interface and for the search index. */
   readonly describes: FieldDescription;
   /** Only a type: what a value without problems looks like. */

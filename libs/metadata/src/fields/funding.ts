@@ -1,5 +1,4 @@
 import type { Report } from '../report.ts';
-import { lookup } from '../vocabularies.ts';
 import { isObject, plain } from './field.ts';
 import { identifiers, WORK_SCHEMES } from './identifier.ts';
 import { namedEntry } from './person-or-org.ts';
@@ -24,7 +23,13 @@ const award = recordOf(
       if (!id && !number && !title)
         report.add(`${path}.award`, 'An existing id or number/title must be present.');
       else if (!id && title !== undefined) checkTitle(title, `${path}.title`, report);
-      if (typeof id === 'string' && id !== '' && !lookup('awards', id) && !number && !title) {
+      if (
+        typeof id === 'string' &&
+        id !== '' &&
+        !report.vocabularies.lookup('awards', id) &&
+        !number &&
+        !title
+      ) {
         report.add(path, `Invalid value ${id}.`);
       }
       return checked;

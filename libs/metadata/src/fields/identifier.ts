@@ -1,5 +1,5 @@
 import { guessScheme, SCHEMES, type SchemeId } from '../identifier-schemes.ts';
-import { MESSAGES, type Report } from '../report.ts';
+import { type FieldReport, MESSAGES, type Report } from '../report.ts';
 import { isObject, type JsonObject } from './field.ts';
 import { list } from './list.ts';
 import { type Members, recordOf } from './record-of.ts';
@@ -51,12 +51,10 @@ export function identifiers(allowed: readonly SchemeId[]) {
   const entries = list(identifier(allowed));
   return {
     ...entries,
-    check(value: unknown, path: string, report: Report): unknown {
+    check(value: unknown, path: string, report: FieldReport): unknown {
       const checked = entries.check(value, path, report);
       if (Array.isArray(checked)) {
-        const schemes = checked
-          .map((entry) => (isObject(entry) ? entry['scheme'] : undefined))
-          .filter(Boolean);
+        const schemes = checked.map((entry) => (isObject(entry) ? entry['scheme'] : undefined)).filter(Boolean);
         if (new Set(schemes).size < schemes.length)
           report.add(path, 'Only one identifier per scheme is allowed.');
       }

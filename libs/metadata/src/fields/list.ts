@@ -22,6 +22,7 @@ export function list<Item>(
         .map((entry, index) => item.check(entry, `${path}.${index}`, report))
         .filter((checked) => checked !== undefined);
     },
-    render: (checked) => (Array.isArray(checked) ? checked.map((entry) => item.render(entry)) : checked),
+    render: (checked, vocabularies) =>
+      Array.isArray(checked) ? checked.map((entry) => item.render(entry, vocabularies)) : checked,
   };
 }

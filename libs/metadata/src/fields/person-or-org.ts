@@ -1,5 +1,4 @@
 import type { VocabularyType } from '../vocabularies.ts';
-import { lookup } from '../vocabularies.ts';
 import { type Field, isObject } from './field.ts';
 import { identifiers, PERSON_SCHEMES } from './identifier.ts';
 import { list } from './list.ts';
@@ -55,15 +54,16 @@ export function namedEntry(
       whole(checked, path, report) {
         const { id, name } = checked;
         if (!id && !name) report.add(...missing(path));
-        if (typeof id === 'string' && id !== '' && !lookup(type, id)) {
+        if (typeof id === 'string' && id !== '' && !report.vocabularies.lookup(type, id)) {
           // A name beside an unknown id makes the entry meaningful, as harvested documents need.
           if (!name) report.add(path, `Invalid value ${id}.`);
           return checked;
         }
         return id ? { id } : checked;
       },
-      derive(rendered) {
-        const term = typeof rendered['id'] === 'string' ? lookup(type, rendered['id']) : undefined;
+      derive(rendered, vocabularies) {
+        const term =
+          typeof rendered['id'] === 'string' ? vocabularies.lookup(type, rendered['id']) : undefined;
         return term ? { id: term.id, name: term.title['en'] ?? term.id } : rendered;
       },
     },

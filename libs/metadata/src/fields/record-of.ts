@@ -1,4 +1,5 @@
-import { MESSAGES, type Report } from '../report.ts';
+import { type FieldReport, MESSAGES } from '../report.ts';
+import type { Vocabularies } from '../vocabularies.ts';
 import { type Field, isObject, type JsonObject, type ValueOf } from './field.ts';
 
 /** A member of an object, and whether it must be there. */
@@ -20,9 +21,9 @@ interface RecordOptions {
   /** Keys that the service itself adds on output: accepted and ignored on input. */
   derived?: readonly string[];
   /** Checks the whole object after its members; may change the stored form. */
-  whole?: (checked: JsonObject, path: string, report: Report, sent: JsonObject) => JsonObject | undefined;
+  whole?: (checked: JsonObject, path: string, report: FieldReport, sent: JsonObject) => JsonObject | undefined;
   /** Adds what is derived; gets the object with its members rendered. */
-  derive?: (rendered: JsonObject) => JsonObject;
+  derive?: (rendered: JsonObject, vocabularies: Vocabularies) => JsonObject;
 }
 
 /** An object with named members; the public form has their order. */
@@ -61,13 +62,13 @@ export function recordOf<const Of extends Members>(
       }
       return whole ? whole(checked, path, report, value) : checked;
     },
-    render(checked) {
+    render(checked, vocabularies) {
       if (!isObject(checked)) return checked;
       const rendered: JsonObject = {};
       for (const [name, member] of entries) {
-        if (Object.hasOwn(checked, name)) rendered[name] = member.field.render(checked[name]);
+        if (Object.hasOwn(checked, name)) rendered[name] = member.field.render(checked[name], vocabularies);
       }
-      return derive ? derive(rendered) : rendered;
+      return derive ? derive(rendered, vocabularies) : rendered;
     },
   };
 }

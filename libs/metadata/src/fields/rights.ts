@@ -1,5 +1,4 @@
 import { MESSAGES, type Report } from '../report.ts';
-import { lookup } from '../vocabularies.ts';
 import { type Field, isObject, type ValueOf } from './field.ts';
 import { recordOf } from './record-of.ts';
 import { isText, url } from './text.ts';
@@ -69,15 +68,17 @@ export const rights: Field<{ id: string } | ValueOf<typeof freeRights>> = {
       if (!['id', 'title', 'description', 'icon', 'props'].includes(name))
         report.add(`${path}.${name}`, MESSAGES.unknown);
     }
-    if (!lookup('licenses', id)) {
+    if (!report.vocabularies.lookup('licenses', id)) {
       report.add(path, `Invalid value ${id}.`);
       return value;
     }
     return { id };
   },
-  render(checked) {
+  render(checked, vocabularies) {
     const term =
-      isObject(checked) && typeof checked['id'] === 'string' ? lookup('licenses', checked['id']) : undefined;
+      isObject(checked) && typeof checked['id'] === 'string'
+        ? vocabularies.lookup('licenses', checked['id'])
+        : undefined;
     if (!term) return checked;
     const { id, title, description, icon, props } = term;
     return {

@@ -1,4 +1,3 @@
-import { lookup } from '../vocabularies.ts';
 import { recordOf } from './record-of.ts';
 import { text } from './text.ts';
 
@@ -14,14 +13,15 @@ export const subject = recordOf(
         return checked;
       }
       if (typeof id !== 'string' || id === '') return checked;
-      if (!lookup('subjects', id)) {
+      if (!report.vocabularies.lookup('subjects', id)) {
         report.add(path, `Invalid value ${id}.`);
         return checked;
       }
       return { id };
     },
-    derive(rendered) {
-      const term = typeof rendered['id'] === 'string' ? lookup('subjects', rendered['id']) : undefined;
+    derive(rendered, vocabularies) {
+      const term =
+        typeof rendered['id'] === 'string' ? vocabularies.lookup('subjects', rendered['id']) : undefined;
       return term ? { id: term.id, subject: term.title['en'], scheme: term.props?.['scheme'] } : rendered;
     },
   },

@@ -1,5 +1,5 @@
-import { MESSAGES } from '../report.ts';
-import { lookup, type Term, type VocabularyType } from '../vocabularies.ts';
+import { type FieldReport, MESSAGES } from '../report.ts';
+import type { Term, Vocabularies, VocabularyType } from '../vocabularies.ts';
 import { type Field, isObject, type JsonObject } from './field.ts';
 
 /** A term as it is sent. */
@@ -20,11 +20,11 @@ export function vocabularyTerm(type: VocabularyType): Field<TermRef> {
       for (const name of Object.keys(value)) {
         if (name !== 'id' && !TERM_PARTS.includes(name)) report.add(`${path}.${name}`, MESSAGES.unknown);
       }
-      const id = checkTermId(type, value, path, report.add);
+      const id = checkTermId(type, value, path, report);
       return id === undefined ? { ...value } : { id };
     },
-    render(checked) {
-      const term = termOf(type, checked);
+    render(checked, vocabularies) {
+      const term = termOf(vocabularies, type, checked);
       return term ? { id: term.id, title: term.title } : checked;
     },
   };
@@ -37,18 +37,18 @@ function checkTermId(
   type: VocabularyType,
   value: JsonObject,
   path: string,
-  add: (field: string, message: string) => void,
+  { add, vocabularies }: FieldReport,
 ): string | undefined {
   const { id } = value;
   if (id === undefined) add(`${path}.id`, MESSAGES.missing);
   else if (id === null) add(`${path}.id`, MESSAGES.nil);
   else if (typeof id !== 'string') add(`${path}.id`, MESSAGES.notText);
-  else if (!lookup(type, id)) add(path, `Invalid value ${id}.`);
+  else if (!vocabularies.lookup(type, id)) add(path, `Invalid value ${id}.`);
   else return id;
   return undefined;
 }
 
 /** The term that a stored value names, if any. */
-export function termOf(type: VocabularyType, checked: unknown): Term | undefined {
-  return isObject(checked) && typeof checked['id'] === 'string' ? lookup(type, checked['id']) : undefined;
+export function termOf(vocabularies: Vocabularies, type: VocabularyType, checked: unknown): Term | undefined {
+  return isObject(checked) && typeof checked['id'] === 'string' ? vocabularies.lookup(type, checked['id']) : undefined;
 }

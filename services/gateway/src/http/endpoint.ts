@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Principal } from '@kr/caller';
+import type { Vocabularies } from '@kr/metadata';
 
 /** One request as endpoints see it: who calls and what for, everything common already checked. */
 export interface Call {
@@ -33,6 +34,7 @@ export interface Call {
   peer: string | undefined;
   /** Scheme, host and path that links start with, without a slash at the end. */
   baseUrl: string;
+  vocabularies: Vocabularies;
   /** Aborted when the client goes away. */
   signal: AbortSignal;
 }

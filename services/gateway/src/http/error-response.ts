@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { RELEASED_VOCABULARIES, type Vocabularies } from '@kr/metadata';
 import { ERROR_KINDS, ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { ErrorRequestHandler, Response } from 'express';
@@ -91,7 +92,7 @@ export interface WrittenError {
  * The only place where errors become answers; unexpected ones are logged with their cause, which is not
  * shown.
  */
-export function errorResponse(logger: Logger): ErrorRequestHandler {
+export function errorResponse(logger: Logger, vocabularies: Vocabularies): ErrorRequestHandler {
   return (thrown: unknown, request, response: Response, _next) => {
     if (response.headersSent) {
       // Half an answer must never look complete.
@@ -100,7 +101,11 @@ export function errorResponse(logger: Logger): ErrorRequestHandler {
       return;
     }
     const { accept } = request.headers;
-    const { status, headers, body } = writtenError(thrown, { accept, requestId: idOf(response) });
+    const { status, headers, body } = writtenError(thrown, {
+      accept,
+      requestId: idOf(response),
+      vocabularies,
+    });
     if (status === 500) logger.error({ err: causeOf(thrown), request_id: idOf(response) }, 'request failed');
     response.removeHeader('etag');
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
@@ -112,9 +117,13 @@ export function errorResponse(logger: Logger): ErrorRequestHandler {
 /** An error as an answer: in our own format, or as problem details if requested. */
 export function writtenError(
   thrown: unknown,
-  { accept, requestId }: { accept: string | undefined; requestId: string },
+  {
+    accept,
+    requestId,
+    vocabularies,
+  }: { accept: string | undefined; requestId: string; vocabularies: Vocabularies },
 ): WrittenError {
-  const { status, headers, body } = errorAnswer(thrown);
+  const { status, headers, body } = errorAnswer(thrown, vocabularies);
   const isProblem = asksForProblem(accept);
   const text = JSON.stringify(isProblem ? problemBody(body, requestId) : body);
   return {
@@ -126,12 +135,15 @@ export function writtenError(
 
 /**
  * The status and body of an error (behaviour of the interface: two shapes that differ in the order of their
- * keys).
+ * keys). Only hints depend on the vocabularies.
  */
-export function errorAnswer(thrown: unknown): ErrorAnswer {
-  if (thrown instanceof HttpProblem) return httpAnswer(thrown);
+export function errorAnswer(
+  thrown: unknown,
+  vocabularies: Vocabularies = RELEASED_VOCABULARIES,
+): ErrorAnswer {
+  if (thrown instanceof HttpProblem) return httpAnswer(thrown, vocabularies);
   // The router's word for a path that is not UTF-8.
-  if (thrown instanceof URIError) return httpAnswer(unknownUrl());
+  if (thrown instanceof URIError) return httpAnswer(unknownUrl(), vocabularies);
   const error = ServiceError.from(thrown);
   const { http: status } = ERROR_KINDS[error.kind];
   const { code = error.kind } = error;
@@ -146,8 +158,10 @@ export function errorAnswer(thrown: unknown): ErrorAnswer {
       status,
       message: error.message,
       code,
-      ...hinted(error.message),
-      ...(error.issues.length === 0 ? {} : { errors: error.issues.map(publicIssue) }),
+      ...hinted(error.message, vocabularies),
+      ...(error.issues.length === 0
+        ? {}
+        : { errors: error.issues.map((issue) => publicIssue(issue, vocabularies)) }),
       ...error.members,
     },
   };
@@ -158,8 +172,11 @@ function causeOf(thrown: unknown): unknown {
   return thrown instanceof ServiceError ? (thrown.cause ?? thrown) : thrown;
 }
 
-function httpAnswer({ status, headers, message, details }: HttpProblem): ErrorAnswer {
-  const { code = codeOfStatus(status), hint = hintOf(message), errors } = details;
+function httpAnswer(
+  { status, headers, message, details }: HttpProblem,
+  vocabularies: Vocabularies,
+): ErrorAnswer {
+  const { code = codeOfStatus(status), hint = hintOf(message, '', vocabularies), errors } = details;
   if (code === 'unknown_url' || code === 'method_not_allowed')
     return { status, headers, body: { message, status, code } };
   return {
@@ -175,13 +192,19 @@ function httpAnswer({ status, headers, message, details }: HttpProblem): ErrorAn
   };
 }
 
-function hinted(message: string): { hint?: string } {
-  const hint = hintOf(message);
+function hinted(message: string, vocabularies: Vocabularies): { hint?: string } {
+  const hint = hintOf(message, '', vocabularies);
   return hint === undefined ? {} : { hint };
 }
 
-function publicIssue({ field, messages, record }: ServiceError['issues'][number]): object {
-  return { ...withHint({ field, messages }), ...(record === undefined || record === '' ? {} : { record }) };
+function publicIssue(
+  { field, messages, record }: ServiceError['issues'][number],
+  vocabularies: Vocabularies,
+): object {
+  return {
+    ...withHint({ field, messages }, vocabularies),
+    ...(record === undefined || record === '' ? {} : { record }),
+  };
 }
 
 function retryAfter({ retryAfterMs }: ServiceError): Record<string, string> {

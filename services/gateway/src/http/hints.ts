@@ -1,4 +1,4 @@
-import { type Term, terms, type VocabularyType } from '@kr/metadata';
+import type { Term, Vocabularies, VocabularyType } from '@kr/metadata';
 
 export function wordsOf(text: string): string[] {
   return folded(text).match(/[\p{L}\p{N}]+/gu) ?? [];
@@ -23,8 +23,12 @@ const MAX_LENGTH = 100;
 const MIN_SHARED = 2;
 
 /** The id of a term that the text may mean: one of the same name, or with a word that begins as the text does. */
-export function similarTerm(type: VocabularyType, text: string): string | undefined {
-  const { exact, words } = namesOf(terms(type));
+export function similarTerm(
+  vocabularies: Vocabularies,
+  type: VocabularyType,
+  text: string,
+): string | undefined {
+  const { exact, words } = namesOf(vocabularies.terms(type));
   const wanted = nameOf(text.slice(0, MAX_LENGTH));
   const same = exact.get(wanted);
   if (same !== undefined) return same;
@@ -70,7 +74,7 @@ function firstAtLeast(words: Names['words'], prefix: string): number {
   return low;
 }
 
-type Hint = (found: string[], field: string) => string | undefined;
+type Hint = (found: string[], field: string, vocabularies: Vocabularies) => string | undefined;
 
 /** Vocabularies by the end of the path of a field. */
 const VOCABULARY_OF: readonly (readonly [RegExp, VocabularyType])[] = [
@@ -98,7 +102,7 @@ const VOCABULARY_OF: readonly (readonly [RegExp, VocabularyType])[] = [
  */
 const HINTS: readonly (readonly [message: RegExp, hint: Hint])[] = [
   [/^Invalid input type\.$/, (_, field) => `Expected ${expectedAt(field)}.`],
-  [/^Invalid value (.+)\.$/, ([, id = ''], field) => unknownTerm(id, field)],
+  [/^Invalid value (.+)\.$/, ([, id = ''], field, vocabularies) => unknownTerm(id, field, vocabularies)],
   [
     /^Invalid value\. Choose one of \[(.+)\]\.$/,
     ([, choices = '']) => `Must be one of: ${choices.replaceAll("'", '')}.`,
@@ -124,10 +128,10 @@ const HINTS: readonly (readonly [message: RegExp, hint: Hint])[] = [
 ];
 
 /** The caller's next step after a message; undefined if the message contains it. */
-export function hintOf(message: string, field = ''): string | undefined {
+export function hintOf(message: string, field: string, vocabularies: Vocabularies): string | undefined {
   for (const [pattern, hint] of HINTS) {
     const found = pattern.exec(message);
-    if (found !== null) return hint(found, field);
+    if (found !== null) return hint(found, field, vocabularies);
   }
   return undefined;
 }
@@ -135,9 +139,10 @@ export function hintOf(message: string, field = ''): string | undefined {
 /** A problem with one field, with a hint if there is one. */
 export function withHint<Problem extends { field: string; messages: readonly string[] }>(
   problem: Problem,
+  vocabularies: Vocabularies,
 ): Problem & { hint?: string } {
   const hint = problem.messages
-    .map((message) => hintOf(message, problem.field))
+    .map((message) => hintOf(message, problem.field, vocabularies))
     .find((text) => text !== undefined);
   return hint === undefined ? problem : { ...problem, hint };
 }
@@ -149,10 +154,10 @@ function expectedAt(field: string): string {
   return 'a JSON object';
 }
 
-function unknownTerm(id: string, field: string): string | undefined {
+function unknownTerm(id: string, field: string, vocabularies: Vocabularies): string | undefined {
   const [, type] = VOCABULARY_OF.find(([path]) => path.test(field)) ?? [];
   if (type === undefined) return undefined;
-  const similar = similarTerm(type, id);
+  const similar = similarTerm(vocabularies, type, id);
   const meant = similar === undefined ? '' : `; did you mean "${similar}"?`;
   return `"${id}" is not in the vocabulary ${type}${meant}${meant === '' ? '.' : ''}`;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { RELEASED_VOCABULARIES as vocabularies } from '@kr/metadata';
 import { ServiceError } from '@kr/service-error';
 import { chooseMediaType } from './accept.ts';
 import { asksForProblem, writtenError } from './error-response.ts';
@@ -47,7 +48,11 @@ describe('problem details', () => {
       issues: [{ field: 'id', messages: ['no'] }],
       retryAfterMs: 1_000,
     });
-    const { status, headers, body } = writtenError(error, { accept: PROBLEM, requestId: 'a-b' });
+    const { status, headers, body } = writtenError(error, {
+      accept: PROBLEM,
+      requestId: 'a-b',
+      vocabularies,
+    });
     expect([status, headers, JSON.parse(Buffer.from(body).toString())]).toEqual([
       409,
       { 'retry-after': '1', 'content-type': PROBLEM },
@@ -67,7 +72,7 @@ describe('problem details', () => {
     [unknownUrl(), 'Not Found', 404],
     [new Error('secret'), 'Internal Server Error', 500],
   ])('are given for every failure', (thrown, title, status) => {
-    const { body } = writtenError(thrown, { accept: PROBLEM, requestId: 'a-b' });
+    const { body } = writtenError(thrown, { accept: PROBLEM, requestId: 'a-b', vocabularies });
     const text = Buffer.from(body).toString();
     expect(JSON.parse(text)).toMatchObject({ type: 'about:blank', title, status });
     expect(text).not.toContain('secret');

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import { similarTerm } from './hints.ts';
 
 test.each([
@@ -11,5 +12,5 @@ test.each([
   ['resourcetypes', '', undefined],
   ['resourcetypes', '\u0000', undefined],
 ] as const)('in %s, %j may mean %j', (type, text, id) => {
-  expect(similarTerm(type, text)).toBe(id);
+  expect(similarTerm(RELEASED_VOCABULARIES, type, text)).toBe(id);
 });

@@ -36,7 +36,7 @@ export interface PipelineDeps extends StepDeps {
 
 /** The public interface. The steps of a request are listed here in their order, which decides what a bad request is refused for. */
 export function pipeline(deps: PipelineDeps): RequestListener {
-  const { routes, limits, logger, newId, crossOrigin, pages, rateLimits } = deps;
+  const { routes, limits, logger, newId, crossOrigin, pages, rateLimits, vocabularies } = deps;
   const answerFromCache = serveFromCache(deps);
 
   const application = express();
@@ -53,7 +53,7 @@ export function pipeline(deps: PipelineDeps): RequestListener {
   });
   application.use(countRefusals(rateLimits));
   application.use(tusRefusals());
-  application.use(errorResponse(logger));
+  application.use(errorResponse(logger, vocabularies));
 
   return (request: IncomingMessage, response: ServerResponse) => {
     identify(request, response, newId);

@@ -46,7 +46,11 @@ export async function storedAnswer(
   try {
     return answerOf(await execute(), call);
   } catch (thrown) {
-    const refusal = writtenError(thrown, { accept: call.headers.accept, requestId });
+    const refusal = writtenError(thrown, {
+      accept: call.headers.accept,
+      requestId,
+      vocabularies: call.vocabularies,
+    });
     if (!isFinal(refusal)) throw thrown;
     return refusal;
   }

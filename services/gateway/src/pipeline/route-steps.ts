@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { SlowReading } from '@kr/byte-relay';
+import type { Vocabularies } from '@kr/metadata';
 import type { Request, Response } from 'express';
 import { type Authenticate, hasCredentials, requireCredentials } from '../caller.ts';
 import { chooseMediaType } from '../http/accept.ts';
@@ -40,6 +41,7 @@ export interface StepDeps {
   paceBodies: PaceBodies;
   /** Called when a client reads a file too slowly. */
   slowReading: SlowReading;
+  vocabularies: Vocabularies;
 }
 
 /** A request and its answer, on their way through the steps. */
@@ -110,6 +112,7 @@ export async function identifyCaller({ route, request, response, permit, deps }:
     addCost: deps.rateLimits.timeCost(request, response, counted),
     peer: request.socket.remoteAddress,
     baseUrl,
+    vocabularies: deps.vocabularies,
     signal,
   };
 }

@@ -82,6 +82,7 @@ async function exportReply(format: Format, entity: Entity, deps: FilesDeps, call
   const style = styleOf(call.query);
   const context = {
     baseUrl: call.baseUrl,
+    vocabularies: call.vocabularies,
     repository: entity.metadata.publisher ?? new URL(call.baseUrl).hostname,
     files: await readableFiles(deps, call),
   };

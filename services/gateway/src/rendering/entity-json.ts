@@ -1,4 +1,5 @@
 import type { AccessLink__Output, EntityDocument__Output } from '@kr/contracts';
+import type { Vocabularies } from '@kr/metadata';
 import { hasCredentials } from '../caller.ts';
 import type { Call } from '../http/endpoint.ts';
 import { withHint } from '../http/hints.ts';
@@ -46,13 +47,13 @@ export type Json = Record<string, unknown>;
 export function entityJson(
   document: EntityDocument__Output,
   kind: Kind,
-  { baseUrl, principal }: Pick<Call, 'baseUrl' | 'principal'>,
+  { baseUrl, principal, vocabularies }: Pick<Call, 'baseUrl' | 'principal' | 'vocabularies'>,
 ): Json {
   const { id, parentId, doi } = document;
   const rendered = JSON.parse(document.json.toString()) as Json;
   const entries: [string, unknown][] = [];
   for (const [key, value] of Object.entries(rendered)) {
-    entries.push([key, publicValue(kind, key, value)]);
+    entries.push([key, publicValue(kind, key, value, vocabularies)]);
     if (key === 'updated') {
       entries.push([
         'links',
@@ -77,8 +78,9 @@ function linkOptions({ access, files }: Json, isAnonymous: boolean): LinkOptions
   };
 }
 
-function publicValue(kind: Kind, key: string, value: unknown): unknown {
-  if (key === 'errors') return (value as Parameters<typeof withHint>[0][]).map(withHint);
+function publicValue(kind: Kind, key: string, value: unknown, vocabularies: Vocabularies): unknown {
+  if (key === 'errors')
+    return (value as Parameters<typeof withHint>[0][]).map((issue) => withHint(issue, vocabularies));
   if (typeof value !== 'string') return value;
   if (key === 'created' || key === 'updated') return ENTITY_INSTANT[kind](value);
   return key === 'expires_at' ? plainInstant(value) : value;

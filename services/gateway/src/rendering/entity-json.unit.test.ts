@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Principal } from '@kr/caller';
 import type { EntityDocument__Output } from '@kr/contracts';
+import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import { entityJson } from './entity-json.ts';
 
 function document(json: object, form: EntityDocument__Output['form'] = 'FORM_DRAFT'): EntityDocument__Output {
@@ -25,7 +26,11 @@ const RENDERED = {
   metadata: { title: 'x', updated: '2026-11-21T06:54:43.929200Z' },
 };
 
-const CALL = { baseUrl: 'http://h', principal: { userId: 'u', grants: [] } as unknown as Principal };
+const CALL = {
+  vocabularies: RELEASED_VOCABULARIES,
+  baseUrl: 'http://h',
+  principal: { userId: 'u', grants: [] } as unknown as Principal,
+};
 
 describe('the JSON of an entity', () => {
   test('has its links after the instants, which take the form of the kind', () => {

@@ -1,13 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  isAddition,
-  isVocabularyType,
-  lookup,
-  type Term,
-  terms,
-  type VocabularyType,
-  vocabularyTypes,
-} from '@kr/metadata';
+import { isVocabularyType, type Term, type VocabularyType, vocabularyTypes } from '@kr/metadata';
 import { ServiceError } from '@kr/service-error';
 import { type Call, json, param, type Reply } from '../http/endpoint.ts';
 import { folded, wordsOf } from '../http/hints.ts';
@@ -112,7 +104,7 @@ export async function listTerms(limits: PageLimits, call: Call): Promise<Reply> 
     return text === '' ? [] : [[name, text]];
   });
   const wanted = asked.flatMap(([, text]) => wordsOf(text));
-  const found = rankedTerms(terms(type), wanted);
+  const found = rankedTerms(call.vocabularies.terms(type), wanted);
   const shown = found.slice((page - 1) * size, page * size);
   return json(200, {
     hits: { hits: shown.map((term) => termJson(term, type, call.baseUrl)), total: found.length },
@@ -173,11 +165,11 @@ const digest = (text: string) => createHash('sha256').update(text).digest('base6
 
 export async function readTerm(call: Call): Promise<Reply> {
   const type = vocabularyOf(call);
-  const term = lookup(type, param(call, 'id'));
+  const term = call.vocabularies.lookup(type, param(call, 'id'));
   if (term === undefined) {
     throw new ServiceError('not_found', 'The persistent identifier does not exist.');
   }
   // Those of a release keep the one revision that they have; an operator's may change at any time.
-  const variant = isAddition(type, term.id) ? digest(JSON.stringify(term)) : '';
+  const variant = call.vocabularies.isAddition(type, term.id) ? digest(JSON.stringify(term)) : '';
   return { ...json(200, termJson(term, type, call.baseUrl)), state: { revision: '1', variant } };
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import { anonymous } from '@kr/caller';
+import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import { ServiceError } from '@kr/service-error';
 import type { Call } from '../http/endpoint.ts';
 import { listTerms, listVocabularies, readTerm } from './vocabularies.ts';
@@ -25,6 +26,7 @@ function callOf(params: Record<string, string>, query = ''): Call {
     addCost: () => undefined,
     peer: undefined,
     baseUrl: 'http://here',
+    vocabularies: RELEASED_VOCABULARIES,
     signal: new AbortController().signal,
   };
 }

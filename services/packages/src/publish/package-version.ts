@@ -43,7 +43,10 @@ export interface PackageVersion {
 }
 
 export function packageVersion(
-  lifecycle: Pick<LifecycleDeps, 'database' | 'kind' | 'store' | 'oaiPrefix' | 'now' | 'findDoisOfOtherKind'>,
+  lifecycle: Pick<
+    LifecycleDeps,
+    'database' | 'kind' | 'store' | 'oaiPrefix' | 'now' | 'findDoisOfOtherKind' | 'vocabularies'
+  >,
 ): PackageVersion {
   const { database, store } = lifecycle;
   return {

@@ -11,6 +11,7 @@ import {
   preparePublication,
   sqlLifecycleStore,
 } from '@kr/draft-lifecycle';
+import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import type { CallContext } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
@@ -74,6 +75,7 @@ export async function recordsFixture() {
     store: sqlLifecycleStore,
     now: () => new Date(),
     newId: newEntityId,
+    vocabularies: RELEASED_VOCABULARIES,
     doiPrefix: '10.5072',
     oaiPrefix: 'repository.test',
     ticketKeys: { files: 'f'.repeat(32), 'access-links': 'a'.repeat(32) },

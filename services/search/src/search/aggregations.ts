@@ -1,9 +1,9 @@
-import { lookup, type VocabularyType } from '@kr/metadata';
+import type { Vocabularies, VocabularyType } from '@kr/metadata';
 import type { EngineAnswer, FacetCount } from '../engine/search-engine.ts';
 
 interface Facet {
   label: string;
-  labelOf: (value: string) => string;
+  labelOf: (value: string, vocabularies: Vocabularies) => string;
   isNested?: boolean;
 }
 
@@ -49,12 +49,21 @@ export function aggregations(
   names: readonly string[],
   counted: EngineAnswer['facets'],
   selected: Readonly<Record<string, readonly string[]>>,
+  vocabularies: Vocabularies,
 ): Record<string, { buckets: Bucket[]; label: string }> {
   return Object.fromEntries(
     names.flatMap((name) => {
       const facet = FACETS[name];
       return facet
-        ? [[name, { buckets: bucketsOf(name, facet, counted, selected[name] ?? []), label: facet.label }]]
+        ? [
+            [
+              name,
+              {
+                buckets: bucketsOf(name, facet, counted, selected[name] ?? [], vocabularies),
+                label: facet.label,
+              },
+            ],
+          ]
         : [];
     }),
   );
@@ -65,11 +74,12 @@ function bucketsOf(
   { labelOf, isNested = false }: Facet,
   counted: EngineAnswer['facets'],
   selected: readonly string[],
+  vocabularies: Vocabularies,
 ): Bucket[] {
   const bucket = ({ value, count }: FacetCount, selection: string): Bucket => ({
     key: value,
     doc_count: count,
-    label: labelOf(value),
+    label: labelOf(value, vocabularies),
     is_selected: selected.includes(selection),
   });
   return (counted[name] ?? []).map((outer) => {
@@ -85,6 +95,6 @@ function oneOf(labels: Readonly<Record<string, string>>): (value: string) => str
   return (value) => (Object.hasOwn(labels, value) ? labels[value] : undefined) ?? value;
 }
 
-function titleIn(vocabulary: VocabularyType): (value: string) => string {
-  return (value) => lookup(vocabulary, value)?.title['en'] ?? value;
+function titleIn(vocabulary: VocabularyType): Facet['labelOf'] {
+  return (value, vocabularies) => vocabularies.lookup(vocabulary, value)?.title['en'] ?? value;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import { aggregations } from './aggregations.ts';
 
 describe('aggregations', () => {
@@ -12,9 +13,12 @@ describe('aggregations', () => {
       'resource_type::image': [{ value: 'image-photo', count: 3 }],
       subject: [{ value: 'toString', count: 1 }],
     };
-    const answer = aggregations(['category', 'record_type', 'resource_type', 'subject'], counted, {
-      resource_type: ['image::image-photo', 'dataset'],
-    });
+    const answer = aggregations(
+      ['category', 'record_type', 'resource_type', 'subject'],
+      counted,
+      { resource_type: ['image::image-photo', 'dataset'] },
+      RELEASED_VOCABULARIES,
+    );
     expect(JSON.stringify(answer)).toBe(
       JSON.stringify({
         category: { buckets: [], label: 'Category' },
@@ -48,7 +52,7 @@ describe('aggregations', () => {
       is_published: [{ value: 'false', count: 1 }],
       base_type: [{ value: 'constructor', count: 1 }],
     };
-    expect(aggregations(['is_published', 'base_type'], counted, {})).toEqual({
+    expect(aggregations(['is_published', 'base_type'], counted, {}, RELEASED_VOCABULARIES)).toEqual({
       is_published: {
         buckets: [{ key: 'false', doc_count: 1, label: 'Unpublished', is_selected: false }],
         label: 'Status',

@@ -1,5 +1,6 @@
 import type { Principal } from '@kr/caller';
 import type { SearchRequest__Output, SearchResponse } from '@kr/contracts';
+import type { Vocabularies } from '@kr/metadata';
 import type { CallContext } from '@kr/rpc';
 import type { EntityKind } from '../documents/entity.ts';
 import type { SearchIndex } from '../index/search-index.ts';
@@ -12,6 +13,7 @@ import { readSearch, type SearchLimits } from './read-search.ts';
 
 export interface SearchDeps {
   index: SearchIndex;
+  vocabularies: Vocabularies;
   openTime: OpenEngineTime;
   limits: SearchLimits;
   now: () => Date;
@@ -36,7 +38,16 @@ const MIN_FETCHING_MS = 1_000;
  * search takes too long, or when a resource that is not indexed yet cannot be fetched
  */
 export async function search(
-  { index, openTime, limits, now, awaitWrites, backfillMissing, eventsWaitMs: longestMs }: SearchDeps,
+  {
+    index,
+    vocabularies,
+    openTime,
+    limits,
+    now,
+    awaitWrites,
+    backfillMissing,
+    eventsWaitMs: longestMs,
+  }: SearchDeps,
   request: SearchRequest__Output,
   { principal, deadline }: Pick<CallContext, 'principal' | 'deadline'>,
 ): Promise<SearchResponse> {
@@ -60,7 +71,9 @@ export async function search(
   return {
     hits: hits.map(({ kind, id, form }) => ({ kind, id, isDraft: form === 'draft' })),
     total: answer.total,
-    aggregationsJson: Buffer.from(JSON.stringify(aggregations(asked.facets, answer.facets, asked.selected))),
+    aggregationsJson: Buffer.from(
+      JSON.stringify(aggregations(asked.facets, answer.facets, asked.selected, vocabularies)),
+    ),
     sortBy: asked.sort,
     effectiveFilters: Object.entries(asked.selected).map(([name, values]) => ({ name, values: [...values] })),
     nextCursor: cursorSort !== null && last !== undefined ? writeCursor(cursorSort, last) : '',

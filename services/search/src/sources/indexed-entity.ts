@@ -1,11 +1,14 @@
 import type { IndexDocument__Output } from '@kr/contracts';
-import { edtfBounds, lookup } from '@kr/metadata';
+import { edtfBounds, type Vocabularies } from '@kr/metadata';
 import { at } from '../documents/document-fields.ts';
 import type { EntityForm, EntityKind, IndexedEntity, SuggestionType } from '../documents/entity.ts';
 import { geometryBoxes } from '../documents/geometry-boxes.ts';
 
 /** The values an entity has for each facet (nested ones as `type` and `type::subtype`). */
-function facetValues(document: Readonly<Record<string, unknown>>): Record<string, string[]> {
+function facetValues(
+  document: Readonly<Record<string, unknown>>,
+  vocabularies: Vocabularies,
+): Record<string, string[]> {
   const values: Record<string, string[]> = {
     category: texts(at(document, 'parent.category')),
     record_type: texts(at(document, 'parent.type')),
@@ -16,14 +19,17 @@ function facetValues(document: Readonly<Record<string, unknown>>): Record<string
     language: distinctTexts(at(document, 'metadata.languages'), 'id'),
     access_status: texts(at(document, 'access.status')),
     is_published: texts(at(document, 'is_published')),
-    ...resourceType(at(document, 'metadata.resource_type.id')),
+    ...resourceType(at(document, 'metadata.resource_type.id'), vocabularies),
   };
   return Object.fromEntries(Object.entries(values).filter(([, list]) => list.length > 0));
 }
 
-function resourceType(id: unknown): { resource_type: string[]; base_type: string[] } {
+function resourceType(
+  id: unknown,
+  vocabularies: Vocabularies,
+): { resource_type: string[]; base_type: string[] } {
   if (typeof id !== 'string') return { resource_type: [], base_type: [] };
-  const props = lookup('resourcetypes', id)?.props ?? {};
+  const props = vocabularies.lookup('resourcetypes', id)?.props ?? {};
   const type = props['type'] || id.split('-', 1)[0] || id;
   const subtype = props['subtype'] ?? '';
   return {
@@ -65,7 +71,11 @@ function shown(values: readonly unknown[]): string[] {
 }
 
 /** The index form of one entity document. */
-export function indexedEntity(message: IndexDocument__Output, kind: EntityKind): IndexedEntity {
+export function indexedEntity(
+  message: IndexDocument__Output,
+  kind: EntityKind,
+  vocabularies: Vocabularies,
+): IndexedEntity {
   const document = searchableDocument(JSON.parse(message.json.toString('utf8')), kind);
   const publication = at(document, 'metadata.publication_date');
   const bounds = typeof publication === 'string' ? edtfBounds(publication) : undefined;
@@ -84,7 +94,7 @@ export function indexedEntity(message: IndexDocument__Output, kind: EntityKind):
     revision: message.revision,
     publicationFrom: bounds?.first ?? null,
     publicationTo: bounds?.last ?? null,
-    facets: facetValues(document),
+    facets: facetValues(document, vocabularies),
     suggestions: suggestedValues(document),
     boxes: geometryBoxes(geometries(document)),
     document,

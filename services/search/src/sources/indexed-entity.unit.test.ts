@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import { indexedEntity } from './indexed-entity.ts';
 
 const AT = { seconds: '1780000000', nanos: 0 };
@@ -19,7 +20,7 @@ function embargoOf(embargo: object): string | null {
     hasDraft: true,
     json: Buffer.from(JSON.stringify({ access: { embargo }, metadata: {} })),
   };
-  return indexedEntity(message, 'record').embargoUntil;
+  return indexedEntity(message, 'record', RELEASED_VOCABULARIES).embargoUntil;
 }
 
 describe('the end of an embargo', () => {

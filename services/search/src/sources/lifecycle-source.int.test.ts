@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import { definitions } from '@kr/contracts';
+import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import { createClient, serve } from '@kr/rpc';
 import { createLogger } from '@kr/telemetry';
 import { anIndexDocument } from '../index/testing/an-entity.ts';
@@ -46,7 +47,7 @@ test('entities that are too large for one answer are fetched in several', async 
       ...records,
       fetchForIndex: (request, principal) => records.fetchForIndex(request, principal),
     };
-    const source = lifecycleSource({ record: patient, package: patient });
+    const source = lifecycleSource({ record: patient, package: patient }, RELEASED_VOCABULARIES);
     const entities = await source.fetch('record', ['a', 'b', 'c', 'd', 'e']);
     expect(entities.map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd', 'e']);
     expect(asked).toEqual([['a', 'b', 'c', 'd', 'e'], ['a', 'b', 'c'], ['a', 'b'], ['c'], ['d', 'e']]);

@@ -1,5 +1,6 @@
 import { servicePrincipal } from '@kr/caller';
 import type { definitions } from '@kr/contracts';
+import type { Vocabularies } from '@kr/metadata';
 import type { Client } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { EntityKind, IndexedEntity } from '../documents/entity.ts';
@@ -14,7 +15,10 @@ const FETCH_SIZE = 200;
 const TIMES = 2;
 
 /** Reads entities from the records and packages services, on the search service's own behalf. */
-export function lifecycleSource(clients: Readonly<Record<EntityKind, LifecycleClient>>): EntitySource {
+export function lifecycleSource(
+  clients: Readonly<Record<EntityKind, LifecycleClient>>,
+  vocabularies: Vocabularies,
+): EntitySource {
   const principal = () => servicePrincipal('search');
   const options = { times: TIMES };
   /** In two halves where the documents are too large for one answer. */
@@ -27,7 +31,7 @@ export function lifecycleSource(clients: Readonly<Record<EntityKind, LifecycleCl
       const { documents, removed } = await clients[kind].fetchForIndex({ ids }, principal(), options);
       for (const { id, parentId, revision } of removed)
         onRemoved?.({ id, form: 'published', kind, parentId, revision });
-      return documents.map((document) => indexedEntity(document, kind));
+      return documents.map((document) => indexedEntity(document, kind, vocabularies));
     } catch (error) {
       if (!isTooLarge(error) || ids.length === 1) throw error;
       const half = Math.ceil(ids.length / 2);

@@ -1,4 +1,5 @@
 import type { IndexDocument__Output } from '@kr/contracts';
+import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import type { EntityForm, EntityKind, IndexedEntity } from '../../documents/entity.ts';
 import { indexedEntity } from '../../sources/indexed-entity.ts';
 
@@ -77,5 +78,5 @@ export function anIndexDocument(traits: EntityTraits): IndexDocument__Output {
 }
 
 export function anEntity(traits: EntityTraits): IndexedEntity {
-  return indexedEntity(anIndexDocument(traits), traits.kind ?? 'record');
+  return indexedEntity(anIndexDocument(traits), traits.kind ?? 'record', RELEASED_VOCABULARIES);
 }
