@@ -68,8 +68,8 @@ const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => r
 
 const TELLS: readonly Service[] = ['records', 'packages', 'files', 'access-links'];
 const DURABLES: Partial<Record<Service, readonly string[]>> = {
-  records: ['records-follow-packages', 'records-follow-links', 'records-forget-deleted-files'],
-  packages: ['packages-drop-deleted-records', 'packages-follow-links', 'packages-forget-deleted-files'],
+  records: ['records-follow-packages', 'records-follow-links', 'records-clear-deleted-previews'],
+  packages: ['packages-drop-deleted-records', 'packages-follow-links', 'packages-clear-deleted-previews'],
   files: ['files-remove-buckets'],
   search: ['search-index'],
 };

@@ -119,22 +119,22 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
   return {
     lockParticipant,
 
-    async lockForVote(tx: MemoryTx, { publicationId, packageParentId, ids }, mostBytes) {
+    async lockForVote(tx: MemoryTx, { publicationId, packageParentId, ids }, maxBytes) {
       const former = await lockParticipant(tx, publicationId, ids);
       const entities = await loadEntities(tx as unknown as Reader, ids);
       const candidates = new Map(
         [...entities].map(([id, entity]) => [id, candidateOf(entity, packageParentId !== '')]),
       );
-      if (mostBytes === null) return { former, candidates, leftIds: [], bytes: 0 };
+      if (maxBytes === null) return { former, candidates, remainingIds: [], bytes: 0 };
       let bytes = 0;
       let taken = 0;
-      for (; taken < ids.length && bytes < mostBytes; taken += 1) {
+      for (; taken < ids.length && bytes < maxBytes; taken += 1) {
         const draft = candidates.get(ids[taken] ?? '')?.draft;
         bytes += draft ? JSON.stringify(draft.document).length : 0;
       }
-      const leftIds = ids.slice(taken);
-      for (const id of leftIds) candidates.delete(id);
-      return { former, candidates, leftIds, bytes };
+      const remainingIds = ids.slice(taken);
+      for (const id of remainingIds) candidates.delete(id);
+      return { former, candidates, remainingIds, bytes };
     },
 
     async preparedBefore(sql, at, limit) {
@@ -147,7 +147,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
         .map(({ publicationId }) => publicationId);
     },
 
-    forgetEnded: (sql: MemoryConnection, before) =>
+    deleteEnded: (sql: MemoryConnection, before) =>
       sql.$transaction(async (tx) => {
         for (const row of [...tx.all(participants)]) {
           if (row.state !== 'prepared' && row.updatedAt < before)
@@ -155,13 +155,10 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
         }
       }),
 
-    async loadLocked(tx: MemoryTx, ids, related) {
+    async loadLocked(tx: MemoryTx, id, related) {
       await tx.step();
-      await lockVersions(
-        tx,
-        ids.filter((id) => tx.get(versions, id) !== undefined),
-      );
-      return loadEntities(tx as unknown as Reader, ids, related);
+      await lockVersions(tx, tx.get(versions, id) === undefined ? [] : [id]);
+      return (await loadEntities(tx as unknown as Reader, [id], related)).get(id);
     },
 
     loadEntities: (sql, ids, related) => loadEntities(sql as unknown as Reader, ids, related),
@@ -188,7 +185,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
       }
     },
 
-    async showStaged(tx: MemoryTx, publicationId, at) {
+    async revealStaged(tx: MemoryTx, publicationId, at) {
       await tx.step();
       const participant = tx.get(participants, publicationId);
       if (participant !== undefined) remember(tx, participant, 'applied', at);
@@ -229,7 +226,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
       await unlockDrafts(tx, publicationId);
     },
 
-    async showDraft(tx: MemoryTx, publicationId, { id, sealed, revision }, log, at) {
+    async revealDraft(tx: MemoryTx, publicationId, { id, sealed, revision }, log, at) {
       await tx.step();
       await lockVersions(tx, [id]);
       const row = tx.get(versions, id);

@@ -72,10 +72,13 @@ export const MUTANTS: readonly Variation[] = [
     editStore: (store) => ({
       ...store,
       loadEntities: async (sql, ids) => unlocked(await store.loadEntities(sql, ids)),
-      loadLocked: async (tx, ids) => unlocked(await store.loadLocked(tx, ids)),
+      loadLocked: async (tx, id) => {
+        const entity = await store.loadLocked(tx, id);
+        return entity && unlocked(new Map([[id, entity]])).get(id);
+      },
       replaceUnchanged: (database, { id, draft }, log) =>
         database.$transaction(async (tx) => {
-          await store.loadLocked(tx, [id]);
+          await store.loadLocked(tx, id);
           await store.insertDraft(tx, { id, ...draft }, draft.updatedAt);
           await store.appendChangeLog(tx, log);
           return true;
@@ -96,7 +99,7 @@ export const MUTANTS: readonly Variation[] = [
       ...real,
       async prepare(publication, ids, manifests) {
         void real.prepare(publication, ids, manifests).catch(() => undefined);
-        return { outcome: 'prepared', stagedIds: ids, leftIds: [], bytes: 0 };
+        return { outcome: 'prepared', stagedIds: ids, remainingIds: [], bytes: 0 };
       },
     }),
   },

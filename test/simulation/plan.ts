@@ -49,7 +49,7 @@ export function planOf({ seed, hasFaults, variation = AS_BUILT }: PlanOptions): 
       { leaseMs: 3_000, deadlineMs: 11_000 },
       { leaseMs: 1_000, deadlineMs: 4_000 },
     ]),
-    limits: { blockedMs: 1_000, reachMs: 5_000, retryMs: 100, mostBytes: 1_000_000 },
+    limits: { blockedMs: 1_000, reachMs: 5_000, retryMs: 100, maxBytes: 1_000_000 },
     partBytes: seed % 2 === 0 ? 1 : 1_000_000,
     scanEveryMs: 1_000,
     packages: [

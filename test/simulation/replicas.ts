@@ -308,7 +308,7 @@ function participantClients(world: ProcessEnvironment, process: SimulatedProcess
               issues: [],
               stagedIds: [],
               unchangedIds: [],
-              leftIds: [],
+              remainingIds: [],
               bytes: '0',
               ...(await records.prepare(received(request), call)),
             }),
@@ -340,7 +340,7 @@ function ofWorld(world: ProcessEnvironment, database: MemoryConnection, process:
     findIdsOfOtherKind: async () => new Set<string>(),
     ownerLimits: { maxDrafts: 1_000, maxMetadataBytes: 1_000_000_000 },
     findDoisOfOtherKind: async () => new Set<string>(),
-    nudge: () => undefined,
+    wakeRelay: () => undefined,
     waitUntilRelayed: async () => true,
     logger: silentLogger(world.trace, 'fatal'),
   };

@@ -11,7 +11,7 @@ import {
   type Shown,
   STRANGER,
 } from './lifecycle-fixture.ts';
-import { decidePublication } from './publication/decide.ts';
+import { decidePublication } from './publication/decisions.ts';
 
 let life: LifecycleFixture;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { GOOD_BODY, type LifecycleFixture, lifecycleFixture, OWNER } from './lifecycle-fixture.ts';
-import { CREATION_KNOWN_MS } from './store/drafts.ts';
+import { CREATION_KEY_LIFETIME_MS } from './store/drafts.ts';
 
 let life: LifecycleFixture;
 let key: Buffer<ArrayBuffer>;
@@ -61,7 +61,7 @@ describe('a creation that is repeated', () => {
   test('is a new one after a day, and what is old is forgotten', async () => {
     const start = life.world.now;
     const { id } = await create();
-    life.world.now = new Date(start.getTime() + CREATION_KNOWN_MS);
+    life.world.now = new Date(start.getTime() + CREATION_KEY_LIFETIME_MS);
     const again = await create();
     expect([again.id === id, await create()]).toEqual([false, again]);
     for (let count = 0; count < 20; count += 1) await life.create(GOOD_BODY, OWNER, newKey());

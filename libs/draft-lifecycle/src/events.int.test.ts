@@ -10,7 +10,7 @@ import {
   OWNER,
   STRANGER,
 } from './lifecycle-fixture.ts';
-import { forgetDeletedFiles } from './operations/deleted-files.ts';
+import { clearDeletedPreviews } from './operations/previews.ts';
 
 let life: LifecycleFixture;
 beforeAll(async () => {
@@ -133,7 +133,7 @@ describe('a deleted file', () => {
       metadata: GOOD_METADATA,
     });
     const [one, two] = [await life.create(body('a')), await life.create(body('b'))];
-    await forgetDeletedFiles(life.context)([
+    await clearDeletedPreviews(life.context)([
       deleted(one.id, 'a'),
       deleted(two.id, 'a'),
       deleted('unknown', 'a'),
@@ -155,7 +155,7 @@ describe('a deleted file', () => {
       metadata: GOOD_METADATA,
     });
     life.counts.set(id, { entries: 1, pending, totalBytes: 0, keys: ['a'] });
-    await forgetDeletedFiles(life.context)([deleted(id, 'a')]);
+    await clearDeletedPreviews(life.context)([deleted(id, 'a')]);
     expect(await life.read(id, 'draft')).toMatchObject({
       revision: 1,
       json: { files: { default_preview: 'a' } },
@@ -169,7 +169,7 @@ test('a deleted preview disappears from the draft at once for its editor, and fo
     metadata: GOOD_METADATA,
   });
   const forget = (principal = OWNER, keys = ['a']) =>
-    life.handlers.ForgetFiles({ id, keys }, callOf(principal)).then(
+    life.handlers.ClearPreview({ id, keys }, callOf(principal)).then(
       () => 'forgotten',
       ({ kind }) => kind,
     );

@@ -17,8 +17,12 @@ export {
   type LifecycleHandlers,
   lifecycleContext,
   lifecycleHandlers,
+  type OpenLifecycle,
+  openLifecycle,
+  peer,
+  startLifecycleConsumers,
 } from './lifecycle.ts';
-export { MIGRATIONS } from './migrations.ts';
+
 export { assertService, assertUnlocked, draftLocked, may, permit } from './model/access.ts';
 export type {
   DraftForm,
@@ -43,11 +47,10 @@ export type {
   SavedDraft,
 } from './model/kind.ts';
 export type { Candidate } from './model/publication.ts';
-export { type OpenLifecycle, openLifecycle, peer, startLifecycleConsumers } from './open-lifecycle.ts';
 export { changeDraft, draftForChange } from './operations/change-draft.ts';
-export { type PublicVersion, readPublic } from './operations/read-public.ts';
+export { type PublicVersion, readPublic } from './operations/read-entities.ts';
 export { purgeRemoved, startPurging } from './operations/removal.ts';
-export { decidePublication } from './publication/decide.ts';
+export { decidePublication } from './publication/decisions.ts';
 export {
   type OwnPublication,
   publishInTransaction,
@@ -64,7 +67,7 @@ export {
 export { validatePublication } from './publication/validate.ts';
 export type { ChangeLog } from './store/drafts.ts';
 export { assertParentsUnlocked, loadEntities } from './store/entities.ts';
-export type { LifecycleStore } from './store/port.ts';
-export { sqlLifecycleStore } from './store/postgres.ts';
+export type { LifecycleStore } from './store/lifecycle-store.ts';
+export { MIGRATIONS, sqlLifecycleStore } from './store/lifecycle-store.ts';
 export type { Participant } from './store/staging.ts';
 export { lockUnchanged, type StagedForm } from './store/staging.ts';

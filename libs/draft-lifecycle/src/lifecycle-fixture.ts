@@ -12,12 +12,12 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type { Decision } from './context/context.ts';
 import { PrismaClient } from './gen/prisma/client.ts';
 import { lifecycleContext, lifecycleHandlers } from './lifecycle.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { MIGRATIONS } from './store/lifecycle-store.ts';
 import type { FileCounts } from './model/files.ts';
 import { newEntityId } from './model/ids.ts';
 import type { EntityKind } from './model/kind.ts';
 import { preparePublication } from './publication/prepare.ts';
-import { sqlLifecycleStore } from './store/postgres.ts';
+import { sqlLifecycleStore } from './store/lifecycle-store.ts';
 
 /** A kind with nothing special, so that what is seen is the lifecycle's. */
 const RECORD: EntityKind = {
@@ -126,7 +126,7 @@ export async function lifecycleFixture() {
     findDoisOfOtherKind: async (dois) => new Set(dois.filter((doi) => world.elsewhere.has(doi))),
     findIdsOfOtherKind: async (ids) => new Set(ids.filter((id) => world.elsewhere.has(id))),
     ownerLimits: limits,
-    nudge: () => undefined,
+    wakeRelay: () => undefined,
     waitUntilRelayed: async () => true,
     logger: createLogger('test', { write: () => undefined }),
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { COORDINATOR, callOf, type LifecycleFixture, lifecycleFixture, OWNER } from './lifecycle-fixture.ts';
-import { decidePublication } from './publication/decide.ts';
+import { decidePublication } from './publication/decisions.ts';
 
 let life: LifecycleFixture;
 beforeAll(async () => {

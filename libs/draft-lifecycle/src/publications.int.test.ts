@@ -12,7 +12,7 @@ import {
   STRANGER,
 } from './lifecycle-fixture.ts';
 import { newEntityId } from './model/ids.ts';
-import { decidePublication } from './publication/decide.ts';
+import { decidePublication } from './publication/decisions.ts';
 import { publishInTransaction, validateOwnDraft } from './publication/own-publication.ts';
 import { startStaleLockScanner } from './publication/stale-locks.ts';
 import { validatePublication } from './publication/validate.ts';
@@ -58,7 +58,7 @@ describe('a publication', () => {
       issues: [],
       stagedIds: [first, second],
       unchangedIds: [],
-      leftIds: [],
+      remainingIds: [],
       bytes: '0',
     });
     expect(await life.read(first, 'published')).toBe(NOT_REGISTERED);
@@ -110,7 +110,7 @@ describe('a publication', () => {
       isPrepared: false,
       stagedIds: [],
       unchangedIds: [],
-      leftIds: [],
+      remainingIds: [],
       bytes: '0',
       issues: [
         { record: 'zzzzz-zzzzz', field: 'id', messages: ['The persistent identifier does not exist.'] },
@@ -269,7 +269,7 @@ describe('a publication that is prepared in parts', () => {
     for (let left = ids, epoch = 1; left.length > 0; epoch += 1) {
       const vote = await life.prepare(left, publicationId, { epoch, inParts: true });
       votes.push(vote);
-      left = vote.leftIds ?? [];
+      left = vote.remainingIds ?? [];
     }
     return votes;
   }
@@ -288,9 +288,11 @@ describe('a publication that is prepared in parts', () => {
     const ids = [...small, a, b];
     life.decisions.set('s1', 'undecided');
     const votes = await inParts('s1', ids);
-    expect(votes.map(({ isPrepared, stagedIds, leftIds }) => ({ isPrepared, stagedIds, leftIds }))).toEqual([
-      { isPrepared: true, stagedIds: [...small, a], leftIds: [b] },
-      { isPrepared: true, stagedIds: ids, leftIds: [] },
+    expect(
+      votes.map(({ isPrepared, stagedIds, remainingIds }) => ({ isPrepared, stagedIds, remainingIds })),
+    ).toEqual([
+      { isPrepared: true, stagedIds: [...small, a], remainingIds: [b] },
+      { isPrepared: true, stagedIds: ids, remainingIds: [] },
     ]);
     expect(votes.every(({ bytes }) => Number(bytes) >= PART_BYTES)).toBe(true);
     expect(await published(ids)).toEqual(ids.map(() => NOT_REGISTERED));
@@ -303,12 +305,12 @@ describe('a publication that is prepared in parts', () => {
   test('is dropped whole when it is aborted between two parts', async () => {
     const ids = await largeDrafts(2);
     life.decisions.set('s2', 'undecided');
-    expect(await life.prepare(ids, 's2', { inParts: true })).toMatchObject({ leftIds: [ids[1]] });
+    expect(await life.prepare(ids, 's2', { inParts: true })).toMatchObject({ remainingIds: [ids[1]] });
     expect(await leftovers()).toEqual({ staged: 1, locked: 1, open: 1 });
     await decide('s2', false);
     expect(await leftovers()).toEqual({ staged: 0, locked: 0, open: 0 });
     const late = await life.prepare(ids.slice(1), 's2', { epoch: 2, inParts: true });
-    expect(late).toMatchObject({ isPrepared: false, leftIds: [] });
+    expect(late).toMatchObject({ isPrepared: false, remainingIds: [] });
   });
 
   test('keeps its agreement when the rest is refused, or requested by a former owner', async () => {
@@ -331,7 +333,7 @@ describe('a publication that is prepared in parts', () => {
     const ids = await largeDrafts(3);
     for (const id of ids) await life.publish(id);
     const vote = await life.prepare(ids, 's4', { packageId: 'p', packageParentId: 'pp', inParts: true });
-    expect(vote).toMatchObject({ isPrepared: true, unchangedIds: ids, leftIds: [], bytes: '0' });
+    expect(vote).toMatchObject({ isPrepared: true, unchangedIds: ids, remainingIds: [], bytes: '0' });
     await decide('s4', true);
   });
 

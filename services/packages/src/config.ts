@@ -31,7 +31,7 @@ export interface PackagesConfig extends EntityServiceConfig {
     /** Milliseconds between two looks for publications without an owner. */
     scanEveryMs: number;
     /** How much the resources of one publication may be, as JSON in bytes. */
-    mostBytes: number;
+    maxBytes: number;
   };
 }
 
@@ -57,7 +57,7 @@ export function readConfig(env: Environment): PackagesConfig {
       reachMs: constant(env, 'publishReachMs', 5_000),
       retryMs: 100,
       scanEveryMs: constant(env, 'publishScanMs', 1_000),
-      mostBytes: 67_108_864,
+      maxBytes: 67_108_864,
     },
   };
 }

@@ -27,14 +27,14 @@ const HELD = 'draft-held';
 const PUBLICATIONS = ['x1', 'x2', 'x3'];
 const COMMANDS = [
   'writeVote',
-  'showStaged',
+  'revealStaged',
   'dropStaged',
-  'showDraft',
+  'revealDraft',
   'unlockDrafts',
   'replaceUnchanged',
   'insertDraft',
   'preparedBefore',
-  'forgetEnded',
+  'deleteEnded',
   'appendChangeLog',
 ] as const;
 
@@ -114,13 +114,13 @@ export async function lifecycleTwins(): Promise<Twins> {
         holding: {
           memory: (then) =>
             memory.connection.$transaction(async (tx) => {
-              await memoryLifecycleStore(tables).loadLocked(tx, [HELD]);
+              await memoryLifecycleStore(tables).loadLocked(tx, HELD);
               await then();
               await holdDraft(memoryLifecycleStore(tables), tx, HELD);
             }),
           sql: (then) =>
             sql.$transaction(async (tx) => {
-              await sqlLifecycleStore.loadLocked(tx, [HELD]);
+              await sqlLifecycleStore.loadLocked(tx, HELD);
               await then();
               await holdDraft(sqlLifecycleStore, tx, HELD);
             }),
@@ -140,7 +140,7 @@ export async function lifecycleTwins(): Promise<Twins> {
 
 function readLocked(database: SqlDatabase, store: LifecycleStore): Promise<unknown> {
   return database.$transaction(async (tx) => {
-    return (await store.loadLocked(tx, [HELD])).get(HELD)?.draft?.lockedBy;
+    return (await store.loadLocked(tx, HELD))?.draft?.lockedBy;
   });
 }
 
@@ -163,21 +163,21 @@ function twin({ database, store, events, trail }: LifecycleTwin): Twin<Command> 
       case 'writeVote': {
         const wanted = { publicationId, packageParentId: number % 2 === 0 ? '' : 'package', ids };
         // Sizes differ a little from twin to twin: one draft is too much, or all are not.
-        const mostBytes = number % 3 === 0 ? null : number % 3 === 1 ? 1 : 1_000_000;
-        const { former, candidates, leftIds } = await store.lockForVote(tx, wanted, mostBytes);
+        const maxBytes = number % 3 === 0 ? null : number % 3 === 1 ? 1 : 1_000_000;
+        const { former, candidates, remainingIds } = await store.lockForVote(tx, wanted, maxBytes);
         const forms = ids.map((one) => ({ id: one, sealed: sealedOf(document), revision: number }));
         await store.writeVote(tx, participantOf(publicationId, ids, number), forms, at);
-        return { former, candidates: ids.map((one) => candidates.get(one)), leftIds };
+        return { former, candidates: ids.map((one) => candidates.get(one)), remainingIds };
       }
-      case 'showStaged':
+      case 'revealStaged':
         await store.lockParticipant(tx, publicationId);
-        return store.showStaged(tx, publicationId, at);
+        return store.revealStaged(tx, publicationId, at);
       case 'dropStaged':
         await store.lockParticipant(tx, publicationId);
         return store.dropStaged(tx, publicationId, at);
-      case 'showDraft': {
+      case 'revealDraft': {
         const form = { id, sealed: sealedOf(document), revision: number };
-        return store.showDraft(tx, publicationId, form, changeLogOf([id], number), at);
+        return store.revealDraft(tx, publicationId, form, changeLogOf([id], number), at);
       }
       case 'unlockDrafts':
         return store.unlockDrafts(tx, publicationId);
@@ -198,8 +198,8 @@ function twin({ database, store, events, trail }: LifecycleTwin): Twin<Command> 
       }
       case 'preparedBefore':
         return store.preparedBefore(database, new Date(at.getTime() - number * 1_000), 1 + (number % 3));
-      case 'forgetEnded':
-        return store.forgetEnded(database, new Date(at.getTime() - number * 1_000));
+      case 'deleteEnded':
+        return store.deleteEnded(database, new Date(at.getTime() - number * 1_000));
       case 'appendChangeLog':
         return store.appendChangeLog(tx, changeLogOf(ids, number));
     }

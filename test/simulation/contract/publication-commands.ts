@@ -181,7 +181,7 @@ function whileHolding(
   then: () => Promise<void>,
 ): Promise<void> {
   return database.$transaction(async (tx) => {
-    await store.loadLocked(tx, [HELD]);
+    await store.loadLocked(tx, HELD);
     await then();
     await holdDraft(store, tx, HELD);
   });

@@ -26,12 +26,12 @@ const ROLES: Record<ServiceName, BusRole> = {
   },
   records: {
     publishes: true,
-    durables: ['records-follow-packages', 'records-follow-links', 'records-forget-deleted-files'],
+    durables: ['records-follow-packages', 'records-follow-links', 'records-clear-deleted-previews'],
     subscriptions: [],
   },
   packages: {
     publishes: true,
-    durables: ['packages-drop-deleted-records', 'packages-follow-links', 'packages-forget-deleted-files'],
+    durables: ['packages-drop-deleted-records', 'packages-follow-links', 'packages-clear-deleted-previews'],
     subscriptions: [],
   },
   files: { publishes: true, durables: ['files-remove-buckets'], subscriptions: [] },

@@ -9,7 +9,7 @@ import type { FileCounts } from '../model/files.ts';
 import { isEntityId } from '../model/ids.ts';
 import type { DiscardedDraft, EntityKind } from '../model/kind.ts';
 import type { DocumentBudget } from '../store/document-budget.ts';
-import type { LifecycleStore } from '../store/port.ts';
+import type { LifecycleStore } from '../store/lifecycle-store.ts';
 import type { OwnerLimits, OwnerRoom } from './owner-limits.ts';
 
 /** `undecided` may change at any moment and is never remembered. */
@@ -47,8 +47,8 @@ export interface LifecycleDeps {
   /** Trails of the entity that other services store. */
   furtherTrails?(parentId: string, limit: number, requestId: string): Promise<AuditTrail[]>;
   /** Called after a transaction that wrote events: wakes the relay. */
-  nudge(): void;
-  /** Whether everything that was committed by now is sent within that many milliseconds; answers as soon as it is. */
+  wakeRelay(): void;
+  /** Whether all events committed before the call are sent within `timeoutMs`; answers as soon as they are. */
   waitUntilRelayed(wait: { timeoutMs: number; signal?: AbortSignal }): Promise<boolean>;
   logger: Logger;
 }
@@ -61,7 +61,7 @@ export interface ResolveResult {
   unknown: ReadonlyMap<string, ServiceError>;
 }
 
-/** Learns how publications ended and carries that out here. */
+/** Reads the decisions about publications from the coordinator and applies them here. */
 export interface PublicationResolver {
   /** Queries these publications concurrently, and applies the decided ones. */
   resolve(publicationIds: readonly string[]): Promise<ResolveResult>;
@@ -74,7 +74,7 @@ export interface LifecycleContext extends LifecycleDeps {
   owners: OwnerRoom;
 }
 
-/** Entities as every reader must see them: what a decided publication staged is applied first. */
+/** Entities as every reader must see them: decided publications are applied first. */
 export interface ResolvedEntities {
   entities: Map<string, Entity>;
   /**
@@ -90,23 +90,23 @@ export async function readResolved(
   ids: readonly string[],
 ): Promise<ResolvedEntities> {
   const { database, documents, kind, store } = context;
-  const asked = new Set<string>();
+  const resolved = new Set<string>();
   const unknown = new Map<string, ServiceError>();
   for (;;) {
     const entities = await store.loadEntities(database, ids, kind.related, documents);
     const pending = [...new Set([...entities.values()].flatMap((entity) => entity.pending))];
-    const fresh = pending.filter((id) => !asked.has(id));
-    const settled = fresh.length === 0 ? undefined : await context.publications.resolve(fresh);
-    for (const [id, why] of settled?.unknown ?? []) unknown.set(id, why);
-    if (settled?.isChanged !== true) {
+    const fresh = pending.filter((id) => !resolved.has(id));
+    const outcome = fresh.length === 0 ? undefined : await context.publications.resolve(fresh);
+    for (const [id, error] of outcome?.unknown ?? []) unknown.set(id, error);
+    if (outcome?.isChanged !== true) {
       const unresolved = new Map<string, ServiceError>();
       for (const { id, pending } of entities.values()) {
-        const why = pending.map((publication) => unknown.get(publication)).find((one) => one !== undefined);
-        if (why !== undefined) unresolved.set(id, why);
+        const error = pending.map((publication) => unknown.get(publication)).find((one) => one !== undefined);
+        if (error !== undefined) unresolved.set(id, error);
       }
       return { entities, unresolved };
     }
-    for (const id of fresh) asked.add(id);
+    for (const id of fresh) resolved.add(id);
   }
 }
 
@@ -121,8 +121,8 @@ export async function findEntities(
   ids: readonly string[],
 ): Promise<Map<string, Entity>> {
   const found = await readResolved(context, ids);
-  const [why] = found.unresolved.values();
-  if (why !== undefined) throw why;
+  const [error] = found.unresolved.values();
+  if (error !== undefined) throw error;
   return found.entities;
 }
 
@@ -152,24 +152,24 @@ export function requirePublished({ published }: Entity): NonNullable<Entity['pub
   return published;
 }
 
-/** @throws ServiceError `precondition_failed` when the caller has seen another revision; zero accepts any */
+/** @throws ServiceError `precondition_failed` when the entity is at another revision; zero accepts any */
 export function assertRevision(ifRevision: string | number, { revision }: { revision: number }): void {
-  const given = Number(ifRevision);
-  if (given === 0 || given === revision) return;
+  const expected = Number(ifRevision);
+  if (expected === 0 || expected === revision) return;
   throw new ServiceError(
     'precondition_failed',
-    `Revision id provided(${given}) doesn't match record's one(${revision})`,
+    `Revision id provided(${expected}) doesn't match record's one(${revision})`,
     { currentRevision: revision },
   );
 }
 
 /** Runs a change in one transaction and wakes the relay for the events it wrote. */
 export async function transact<Result>(
-  { database, nudge }: Pick<LifecycleDeps, 'database' | 'nudge'>,
+  { database, wakeRelay }: Pick<LifecycleDeps, 'database' | 'wakeRelay'>,
   run: (tx: Sql) => Promise<Result>,
 ): Promise<Result> {
   const result = await database.$transaction(run, { timeout: 10_000 });
-  nudge();
+  wakeRelay();
   return result;
 }
 
@@ -178,7 +178,7 @@ export function unknownId(): ServiceError {
   return new ServiceError('not_found', 'The persistent identifier does not exist.');
 }
 
-/** Precomputed, but there is no published form. */
+/** The entity exists, but has no published form. */
 export function notRegistered(): ServiceError {
   return new ServiceError('not_found', 'The persistent identifier is not registered.', {
     code: 'not_published',
@@ -201,12 +201,12 @@ export async function notFoundErrors(
     'select id from parent where id = any($1::text[])',
     possible,
   );
-  const known = new Set(parents.map(({ id }) => id));
-  const others = await deps.findIdsOfOtherKind(possible.filter((id) => !known.has(id)));
+  const parentIds = new Set(parents.map(({ id }) => id));
+  const others = await deps.findIdsOfOtherKind(possible.filter((id) => !parentIds.has(id)));
   const other = deps.kind.name === 'record' ? 'package' : 'record';
   return (id) => {
     if (others.has(id)) return notFound(`${id} is a ${other}: /api/${other}s/${id}.`);
-    return known.has(id)
+    return parentIds.has(id)
       ? notFound(`${id} is the id of all versions; use the id of one of them.`)
       : unknownId();
   };

@@ -15,7 +15,7 @@ export interface OwnerRoom {
    *
    * @throws ServiceError `invalid` (`too_many_drafts`, `metadata_quota_exceeded`): the owner has as much as allowed
    */
-  takeDraft(sql: Sql, ownerId: string): Promise<void>;
+  reserveDraft(sql: Sql, ownerId: string): Promise<void>;
 }
 
 interface Usage {
@@ -42,10 +42,10 @@ export function ownerRoom(limits: OwnerLimits, now: () => Date): OwnerRoom {
   };
 
   return {
-    async takeDraft(sql, ownerId) {
-      const known = usages.get(ownerId);
-      const isCurrent = known !== undefined && now().getTime() - known.countedAt < RECOUNT_MS;
-      const usage = isCurrent && !isFull(known) ? known : await recount(sql, ownerId);
+    async reserveDraft(sql, ownerId) {
+      const cached = usages.get(ownerId);
+      const isCurrent = cached !== undefined && now().getTime() - cached.countedAt < RECOUNT_MS;
+      const usage = isCurrent && !isFull(cached) ? cached : await recount(sql, ownerId);
       if (usage.drafts >= limits.maxDrafts) throw tooManyDrafts(limits.maxDrafts);
       if (usage.bytes >= limits.maxMetadataBytes) throw metadataQuotaExceeded(limits.maxMetadataBytes);
       usage.drafts += 1;
@@ -64,20 +64,20 @@ async function countUsage(sql: Sql, ownerId: string): Promise<{ drafts: number; 
   return { drafts: Number(row?.drafts ?? 0), bytes: Number(row?.bytes ?? 0) };
 }
 
-function tooManyDrafts(most: number): ServiceError {
+function tooManyDrafts(limit: number): ServiceError {
   return new ServiceError(
     'invalid',
-    `A user may have at most ${most} drafts. Publish or delete some first.`,
+    `A user may have at most ${limit} drafts. Publish or delete some first.`,
     {
       code: 'too_many_drafts',
     },
   );
 }
 
-function metadataQuotaExceeded(most: number): ServiceError {
+function metadataQuotaExceeded(limit: number): ServiceError {
   return new ServiceError(
     'invalid',
-    `The metadata of a user's entities may have at most ${most} bytes together. Delete drafts first.`,
+    `The metadata of a user's entities may have at most ${limit} bytes together. Delete drafts first.`,
     { code: 'metadata_quota_exceeded' },
   );
 }

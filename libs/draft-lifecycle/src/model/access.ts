@@ -70,7 +70,7 @@ export function assertService({ service }: Principal): void {
   if (service === null) throw new ServiceError('forbidden', 'Permission denied.');
 }
 
-/** The one guard of every way into a draft: while a publication holds it, nothing may change it. */
+/** The one guard of every way into a draft: while a publication locks it, nothing may change it. */
 export function assertUnlocked(draft: { lockedBy: string | null }): void {
   if (draft.lockedBy !== null) throw draftLocked();
 }

@@ -37,15 +37,19 @@ export interface DraftContent {
   document: StoredDocument;
   /** Saved with the draft. */
   issues: Issue[];
-  /** Refuse the body altogether. */
-  fatal: Issue[];
 }
 
-/** Replaces a draft's content by a body (REST document, 4.1 and 4.4). Unknown top-level keys are ignored. */
+/**
+ * Replaces a draft's content by a body (REST document, 4.1 and 4.4). Unknown top-level keys are ignored.
+ *
+ * @throws ServiceError `invalid` for content that not even a draft may have
+ */
 export function draftContent(body: JsonObject, input: ContentInput): DraftContent {
   const { kind, id, doiPrefix, counts, registered, before, vocabularies } = input;
   const metadata = checkMetadata(body['metadata'], kind, { strict: false, vocabularies });
   const access = draftAccess(body['access'], input);
+  const fatal = [...metadata.fatal, ...access.fatal];
+  if (fatal.length > 0) throw new ServiceError('invalid', 'A validation error occurred.', { issues: fatal });
   const custom = customFieldIssues(body['custom_fields']);
   const pids = checkPids(body['pids'], { id, doiPrefix, registered, before: before?.document.pids ?? {} });
   const files = filesOptions(body['files'], before?.document.files ?? null, counts);
@@ -60,7 +64,6 @@ export function draftContent(body: JsonObject, input: ContentInput): DraftConten
     },
     // By part, because publishing checks the stored problems of each.
     issues: [metadata.issues, access.issues, custom, pids.issues, files.issues, fit].flatMap(firstIssues),
-    fatal: [...metadata.fatal, ...access.fatal],
   };
 }
 

@@ -34,7 +34,6 @@ describe('the content of a draft', () => {
         custom_fields: {},
       },
       issues: [],
-      fatal: [],
     });
   });
 
@@ -44,8 +43,13 @@ describe('the content of a draft', () => {
   });
 
   test('refuses to guess who may see it', () => {
-    const { fatal } = draftContent({ access: { record: 'foo', files: 'public' } }, input);
-    expect(fatal).toMatchObject([{ field: 'access.record' }]);
+    const body = { access: { record: 'foo', files: 'public' } };
+    expect(() => draftContent(body, input)).toThrow(
+      expect.objectContaining({
+        kind: 'invalid',
+        issues: [expect.objectContaining({ field: 'access.record' })],
+      }),
+    );
   });
 
   test('keeps access that is not sent, with its problems, and nothing else', () => {

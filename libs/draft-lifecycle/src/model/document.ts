@@ -89,7 +89,7 @@ export function volatileParts(
   };
 }
 
-/** The shape that a revision has by itself: as its owner saw it when it was saved, with nothing around it. */
+/** The parts as the owner saw them right after saving; the baseline of the ETag's variant. */
 export function baselineParts(
   entity: Entity,
   content: EntityForm,

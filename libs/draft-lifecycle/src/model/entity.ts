@@ -7,7 +7,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** One persistent identifier as it is kept and shown. */
+/** One persistent identifier. */
 export interface StoredPid {
   identifier: string;
   provider: string;
@@ -32,7 +32,7 @@ export interface StoredDocument {
   custom_fields: Readonly<Record<string, unknown>>;
 }
 
-/** Which face of an entity is meant. */
+/** A form of an entity. */
 export type Form = 'draft' | 'published';
 
 export interface EntityRef {
@@ -65,7 +65,7 @@ export interface PublishedForm extends EntityForm {
 
 export interface DraftForm extends EntityForm {
   issues: readonly Issue[];
-  /** The publication that holds it; null while it may be changed. */
+  /** The publication that locks it; null while it may be changed. */
   lockedBy: string | null;
   /** Change number of the last update that left it restricted; 0 if there was none. */
   restrictionRevision: number;

@@ -9,13 +9,13 @@ export interface PublicationRequest {
   ids: readonly string[];
 }
 
-/** As much of an entity as a publication has to know. */
+/** The data of an entity that a publication needs. */
 export interface Candidate extends Pick<Entity, 'id' | 'draft' | 'nextDraftRevision'> {
   readonly parent: Pick<Parent, 'managedBy'>;
   readonly published: Pick<PublishedForm, 'revision' | 'removal'> | null;
 }
 
-/** One with a draft. */
+/** A candidate with a draft. */
 export type Publishable = Candidate & { draft: NonNullable<Entity['draft']> };
 
 /** The role of each entity, before its content is validated. */
@@ -25,7 +25,7 @@ export interface PublicationPlan {
   /** Published already: they stay as they are, and so do their edit drafts. */
   unchangedIds: string[];
   issues: Issue[];
-  /** The other publication that holds one of the drafts. */
+  /** The other publication that locks one of the drafts. */
   blockedBy: string | null;
 }
 

@@ -20,7 +20,7 @@ export function entityEntry(
   return auditEntry(principal, action, { id, parentId: parent.id, managedBy: parent.managedBy }, metadata);
 }
 
-const MOST = 10_000;
+const MAX_ENTRIES = 10_000;
 
 /**
  * RPC ReadAuditLog.
@@ -34,8 +34,8 @@ export function readAuditLog(context: LifecycleContext) {
     { id, limit }: ReadAuditLogRequest__Output,
     { principal }: CallContext,
   ): Promise<ReadAuditLogResponse> => {
-    if (limit < 1 || limit > MOST)
-      throw new ServiceError('invalid', `Not more than ${MOST} entries at once.`);
+    if (limit < 1 || limit > MAX_ENTRIES)
+      throw new ServiceError('invalid', `Not more than ${MAX_ENTRIES} entries at once.`);
     const entity = (await findEntities(context, [id])).get(id);
     const parentId =
       entity === undefined

@@ -6,7 +6,7 @@ import { ServiceError } from '@kr/service-error';
 import { getEntity, type LifecycleContext, notFound, requirePublished } from '../context/context.ts';
 import { assertUnlocked, permit } from '../model/access.ts';
 import type { Entity, EntityForm, Form } from '../model/entity.ts';
-import { loadVersionHeads } from '../store/entities.ts';
+import { findPreviousVersion } from '../store/entities.ts';
 import { formOf } from './read-entities.ts';
 
 export const TICKET_LIFETIME_MS = 60_000;
@@ -38,11 +38,15 @@ export function authoriseAction(context: LifecycleContext) {
     const action = actionOn(request.action, form);
     const work = ELSEWHERE[action];
     const now = context.now();
-    const content = faceFor(entity, form, work?.audience);
+    const content = formFor(entity, form, work?.audience);
     permit(principal, action, entity, content, now);
     if (work?.isWrite === true && entity.draft !== null) assertUnlocked(entity.draft);
 
-    const sourceEntityId = action === 'import_files' ? await previousVersion(context, entity) : null;
+    const sourceEntityId =
+      action === 'import_files'
+        ? await findPreviousVersion(context.database, entity.parent.id, entity.versionIndex)
+        : null;
+    if (sourceEntityId === undefined) throw notFound();
     const { files } = content.document;
     const ticket =
       work === undefined
@@ -83,18 +87,8 @@ function actionOn(name: string, form: Form): EntityAction {
 const isReading = (action: EntityAction): boolean => action === 'read_files' || action === 'read_draft_files';
 
 /** Links belong to the parent: any form that is there will do. */
-function faceFor(entity: Entity, form: Form, audience: TicketAudience | undefined): EntityForm {
+function formFor(entity: Entity, form: Form, audience: TicketAudience | undefined): EntityForm {
   const content = audience === 'access-links' ? (entity.published ?? entity.draft) : entity[form];
   if (content === null) throw notFound();
   return content === entity.published && audience !== 'access-links' ? requirePublished(entity) : content;
-}
-
-async function previousVersion(
-  { database }: LifecycleContext,
-  { parent, versionIndex }: Entity,
-): Promise<string> {
-  const versions = await loadVersionHeads(database, parent.id, versionIndex);
-  const previous = versions.find((one) => one.versionIndex < versionIndex);
-  if (previous === undefined) throw notFound();
-  return previous.id;
 }

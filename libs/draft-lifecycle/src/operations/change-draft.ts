@@ -13,7 +13,6 @@ import { assertUnlocked, permit } from '../model/access.ts';
 import type { DraftForm, Entity, OpenDraft, StoredDocument } from '../model/entity.ts';
 import { withoutUnknownFields } from '../model/issues.ts';
 import { lockParentOf } from '../store/entities.ts';
-import { loadLocked } from '../store/port.ts';
 import { entityEntry } from './audit.ts';
 
 export interface DraftChange {
@@ -88,7 +87,7 @@ export async function saveDraft(
       entries: [entityEntry(change.principal, action, saved, metadata)],
     };
     if (!(await store.replaceUnchanged(database, saved, log))) continue;
-    context.nudge();
+    context.wakeRelay();
     return saved;
   }
 }
@@ -107,7 +106,7 @@ export async function changeDraft<Result>(
     const outcome = await transact(context, async (tx) => {
       // A deletion may also remove the parent, and parents are locked before their versions.
       if (change.action === 'delete_draft') await lockParentOf(tx, change.id);
-      const entity = await loadLocked(context.store, tx, change.id);
+      const entity = await context.store.loadLocked(tx, change.id);
       const lockedBy = entity?.draft?.lockedBy ?? null;
       if (entity === undefined || (lockedBy !== null && !isResolved)) return { entity, lockedBy };
       const draft = checked(entity, change, context.now());

@@ -5,12 +5,12 @@ import type { CreateDraftRequest__Output, CreateDraftResponse } from '@kr/contra
 import type { CallContext } from '@kr/rpc';
 import { type Issue, ServiceError } from '@kr/service-error';
 import type { LifecycleContext } from '../context/context.ts';
-import { requestBody } from '../model/content.ts';
+import { draftContent, requestBody } from '../model/content.ts';
 import { type Entity, type JsonObject, newDraft, type OpenDraft } from '../model/entity.ts';
 import { NO_FILES } from '../model/files.ts';
 import { withoutUnknownFields } from '../model/issues.ts';
+import { takenDoiIssues } from '../store/dois.ts';
 import { findCreated, insertEntity } from '../store/drafts.ts';
-import { checkContent } from './check-content.ts';
 import { entityDocument } from './documents.ts';
 
 /**
@@ -29,14 +29,14 @@ export function createDraft(context: LifecycleContext) {
     const ownerId = principal.userId;
     if (ownerId === null) throw new ServiceError('forbidden', 'Permission denied.');
     const sent = requestBody(body);
-    await context.owners.takeDraft(database, ownerId);
+    await context.owners.reserveDraft(database, ownerId);
     const key = creationKey.length === 0 ? null : creationKey;
     for (;;) {
       const { entity, issues } = await firstDraft(context, ownerId, sent);
       if (await insertEntity(database, entity, changeLogOf(context, entity, principal), key)) {
-        context.nudge();
-        const known = { counts: new Map(), issues };
-        return { document: await entityDocument(context, { entity, form: 'draft' }, principal, known) };
+        context.wakeRelay();
+        const precomputed = { counts: new Map(), issues };
+        return { document: await entityDocument(context, { entity, form: 'draft' }, principal, precomputed) };
       }
       // One of the ids is taken, or the creation is a repeated one.
       const before = key === null ? undefined : await createdBefore(context, key);
@@ -69,7 +69,8 @@ async function firstDraft(
     registered: {},
     before: null,
   };
-  const { document, issues } = await checkContent(database, sent, input);
+  const { document, issues: ofContent } = draftContent(sent, input);
+  const issues = [...ofContent, ...(await takenDoiIssues(database, id, document.pids))];
   const entity = {
     id,
     versionIndex: 1,

@@ -39,8 +39,8 @@ export function createVersion(context: LifecycleContext) {
     permit(principal, 'new_version', found, requirePublished(found), context.now());
     const entity = await transact(context, async (tx) => {
       await lockParent(tx, found.parent.id);
-      const current = await context.store.loadLocked(tx, [id]);
-      assertRevision(ifRevision, requirePublished(current.get(id) ?? found));
+      const current = await context.store.loadLocked(tx, id);
+      assertRevision(ifRevision, requirePublished(current ?? found));
       return openVersion(context, tx, found.parent.id, principal);
     });
     return { document: await entityDocument(context, { entity, form: 'draft' }, principal) };
@@ -59,7 +59,7 @@ async function openVersion(
   const latest = await loadLatest(tx, parentId);
   if (latest === undefined) throw notRegistered();
   if (latest.lastIndex >= MAX_VERSIONS) throw tooManyVersions();
-  await context.owners.takeDraft(tx, latest.parent.ownerId);
+  await context.owners.reserveDraft(tx, latest.parent.ownerId);
 
   const document = nextVersionContent(requirePublished(latest).document, kind.fieldsResetOnNewVersion);
   const [id, versionIndex] = [await freeId(tx, newId), latest.lastIndex + 1];

@@ -34,7 +34,7 @@ export async function draftCounts(
   return ids.length === 0 ? new Map() : describeBuckets(ids);
 }
 
-/** One form of an entity that is to be shown. */
+/** One form of an entity. */
 export interface FormRef {
   entity: Entity;
   form: Form;
@@ -62,12 +62,12 @@ export interface RenderedForm extends FormRef {
  */
 export async function renderForms(
   context: LifecycleContext,
-  shown: readonly FormRef[],
+  forms: readonly FormRef[],
   principal: Principal,
-  known: Precomputed = {},
+  precomputed: Precomputed = {},
 ): Promise<RenderedForm[]> {
   const { kind, vocabularies } = context;
-  const contents = shown.flatMap(({ entity, form }) => {
+  const contents = forms.flatMap(({ entity, form }) => {
     const content = entity[form];
     return content === null ? [] : [{ entity, form, content }];
   });
@@ -75,7 +75,7 @@ export async function renderForms(
     .filter(({ form }) => form === 'draft')
     .map(({ entity, content }) => ({ id: entity.id, document: content.document }));
   const [counts, dois] = await Promise.all([
-    known.counts ?? draftCounts(context, drafts),
+    precomputed.counts ?? draftCounts(context, drafts),
     doisOf(context, contents),
   ]);
   const now = context.now();
@@ -90,7 +90,7 @@ export async function renderForms(
       view,
       related: relationsOf(entity)[form],
       fileCount: isDraft ? bucket.entries : sealed,
-      issues: isDraft ? (known.issues ?? unresolvedIssues(entity, bucket)) : [],
+      issues: isDraft ? (precomputed.issues ?? unresolvedIssues(entity, bucket)) : [],
       dois,
       vocabularies,
       now,
@@ -101,22 +101,22 @@ export async function renderForms(
   });
 }
 
-async function doisOf({ doiStates }: LifecycleContext, shown: readonly FormRef[]): Promise<DoiStates> {
-  const published = shown.filter(({ entity }) => entity.published !== null);
+async function doisOf({ doiStates }: LifecycleContext, forms: readonly FormRef[]): Promise<DoiStates> {
+  const published = forms.filter(({ entity }) => entity.published !== null);
   if (published.length === 0) return doiStates && new Map();
   return doiStates?.([...new Set(published.flatMap(({ entity }) => [entity.id, entity.parent.id]))]);
 }
 
-/** As `renderForms`, with the facts about each form that a caller of this service needs. */
+/** As `renderForms`, as messages for other services. */
 export async function entityDocuments(
   context: LifecycleContext,
-  shown: readonly FormRef[],
+  forms: readonly FormRef[],
   principal: Principal,
-  known: Precomputed = {},
+  precomputed: Precomputed = {},
 ): Promise<EntityDocument[]> {
-  const forms = await renderForms(context, shown, principal, known);
+  const rendered = await renderForms(context, forms, principal, precomputed);
   const now = context.now();
-  return forms.map(({ entity, form, content, view, parts, json }) => ({
+  return rendered.map(({ entity, form, content, view, parts, json }) => ({
     id: entity.id,
     parentId: entity.parent.id,
     form: FORM_NAMES[form],
@@ -143,22 +143,22 @@ function baselineOf(
   });
 }
 
-/** 96 bits distinguish all shapes of one revision. */
-function variantDigest(parts: VolatileParts, plain: VolatileParts): string {
+/** 96 bits distinguish all variants of one revision. */
+function variantDigest(parts: VolatileParts, baseline: VolatileParts): string {
   const text = JSON.stringify(parts);
-  if (text === JSON.stringify(plain)) return '';
+  if (text === JSON.stringify(baseline)) return '';
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }
 
-/** One form that is known to be there. */
+/** As `entityDocuments`, for one form that exists. */
 export async function entityDocument(
   context: LifecycleContext,
-  shown: FormRef,
+  form: FormRef,
   principal: Principal,
-  known: Precomputed = {},
+  precomputed: Precomputed = {},
 ): Promise<EntityDocument> {
-  const [document] = await entityDocuments(context, [shown], principal, known);
-  if (document === undefined) throw new Error(`${shown.entity.id} has no ${shown.form} form`);
+  const [document] = await entityDocuments(context, [form], principal, precomputed);
+  if (document === undefined) throw new Error(`${form.entity.id} has no ${form.form} form`);
   return document;
 }
 

@@ -11,7 +11,6 @@ import {
 import { permit } from '../model/access.ts';
 import { draftFromPublished } from '../model/content.ts';
 import { newDraft } from '../model/entity.ts';
-import { loadLocked } from '../store/port.ts';
 import { entityEntry } from './audit.ts';
 import { entityDocument } from './documents.ts';
 
@@ -37,7 +36,7 @@ export function editPublished(context: LifecycleContext) {
       found.draft !== null
         ? found
         : await transact(context, async (tx) => {
-            const entity = await loadLocked(store, tx, id, kind.related);
+            const entity = await store.loadLocked(tx, id, kind.related);
             if (entity === undefined) throw unknownId();
             assertRevision(ifRevision, entity.draft ?? requirePublished(entity));
             if (entity.draft !== null) return entity;

@@ -40,15 +40,15 @@ export function fetchForIndex(context: LifecycleContext) {
     assertService(principal);
     if (ids.length > MAX_IDS) throw new ServiceError('invalid', `Not more than ${MAX_IDS} entities at once.`);
     const entities = await findEntities(context, [...new Set(ids)]);
-    const shown = [...entities.values()].flatMap((entity) =>
+    const forms = [...entities.values()].flatMap((entity) =>
       FORMS.filter((form) => isIndexed(entity, form)).map((form) => ({ entity, form })),
     );
     const everything = servicePrincipal('index', principal.requestId);
     // Problems are not searched.
-    const forms = await renderForms(context, shown, everything, { issues: [] });
+    const rendered = await renderForms(context, forms, everything, { issues: [] });
     const now = context.now();
     return {
-      documents: forms.map((form) => indexDocument(form, now)),
+      documents: rendered.map((form) => indexDocument(form, now)),
       removed: [...entities.values()].flatMap(removedForm),
     };
   };
@@ -133,9 +133,9 @@ export function findDois({ database }: LifecycleContext) {
   };
 }
 
-/** So that the answer is there before the caller stops waiting for it. */
+/** The answer must arrive before the caller's deadline. */
 const ANSWER_MS = 50;
-const LONGEST_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 
 /** RPC AwaitEventsSent. @throws ServiceError `forbidden` when the caller is no service */
 export function awaitEventsSent({ waitUntilRelayed, now }: Pick<LifecycleDeps, 'waitUntilRelayed' | 'now'>) {
@@ -144,7 +144,7 @@ export function awaitEventsSent({ waitUntilRelayed, now }: Pick<LifecycleDeps, '
     { principal, deadline, signal }: CallContext,
   ): Promise<AwaitEventsSentResponse> => {
     assertService(principal);
-    const timeoutMs = Math.min(LONGEST_MS, deadline.getTime() - now().getTime() - ANSWER_MS);
+    const timeoutMs = Math.min(MAX_WAIT_MS, deadline.getTime() - now().getTime() - ANSWER_MS);
     return { areSent: await waitUntilRelayed({ timeoutMs, signal }) };
   };
 }

@@ -1,3 +1,4 @@
+import { anonymous } from '@kr/caller';
 import type {
   EntityDocument,
   EntityRef as EntityRefMessage,
@@ -9,7 +10,7 @@ import type {
   ReadLatestRequest__Output,
   ReadLatestResponse,
 } from '@kr/contracts';
-import { accessStatus } from '@kr/metadata';
+import { accessStatus, OPEN_ACCESS, type StoredAccess } from '@kr/metadata';
 import { type CallContext, toErrorDetail } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import {
@@ -22,8 +23,8 @@ import {
   requirePublished,
 } from '../context/context.ts';
 import { may, permit } from '../model/access.ts';
-import { type Form, refKey } from '../model/entity.ts';
-import { loadLatest, loadVersionHeads, type VersionHead } from '../store/entities.ts';
+import { type Entity, type Form, refKey } from '../model/entity.ts';
+import { loadLatest, loadVersionIds, loadVersionPage, type VersionPage } from '../store/entities.ts';
 import { entityDocument, entityDocuments, FORM_NAMES, type FormRef } from './documents.ts';
 
 const MAX_REFS = 1_000;
@@ -40,31 +41,32 @@ export function readEntities(context: LifecycleContext) {
   ): Promise<ReadEntitiesResponse> => {
     if (refs.length > MAX_REFS)
       throw new ServiceError('invalid', `Not more than ${MAX_REFS} entities at once.`);
-    const asked = refs.map(({ id, form }) => ({ id, form: formOf(form) }));
-    const ids = [...new Set(asked.map(({ id }) => id))];
-    const { entities, unresolved: unclear } = await readResolved(context, ids);
+    const requested = refs.map(({ id, form }) => ({ id, form: formOf(form) }));
+    const ids = [...new Set(requested.map(({ id }) => id))];
+    const { entities, unresolved } = await readResolved(context, ids);
     const missing = ids.filter((id) => !entities.has(id));
-    const why = missing.length === 0 ? undefined : await notFoundErrors(context, missing);
+    const notFoundError = missing.length === 0 ? undefined : await notFoundErrors(context, missing);
     const now = context.now();
 
-    const outcomes = asked.map(({ id, form }): FormRef | ServiceError => {
+    const outcomes = requested.map(({ id, form }): FormRef | ServiceError => {
       const entity = entities.get(id);
-      if (entity === undefined) return why?.(id) ?? new ServiceError('internal', 'Internal server error.');
-      const doubt = unclear.get(id);
-      if (doubt !== undefined) return doubt;
+      if (entity === undefined)
+        return notFoundError?.(id) ?? new ServiceError('internal', 'Internal server error.');
+      const unknownState = unresolved.get(id);
+      if (unknownState !== undefined) return unknownState;
       return attempt(() => {
         if (form === 'published') permit(principal, 'read', entity, requirePublished(entity), now);
         else permit(principal, 'read_draft', entity, requireDraft(entity), now);
         return { entity, form };
       });
     });
-    const shown = outcomes.filter((outcome): outcome is FormRef => !(outcome instanceof ServiceError));
-    const documents = omitJson ? shown.map(documentHead) : await entityDocuments(context, shown, principal);
+    const forms = outcomes.filter((outcome): outcome is FormRef => !(outcome instanceof ServiceError));
+    const documents = omitJson ? forms.map(documentHead) : await entityDocuments(context, forms, principal);
     const byKey = new Map(
-      shown.map(({ entity, form }, at) => [refKey({ id: entity.id, form }), documents[at]]),
+      forms.map(({ entity, form }, at) => [refKey({ id: entity.id, form }), documents[at]]),
     );
 
-    const results = asked.map((ref, at): EntityResult => {
+    const results = requested.map((ref, at): EntityResult => {
       const message: EntityRefMessage = { id: ref.id, form: FORM_NAMES[ref.form] };
       const outcome = outcomes[at];
       return outcome instanceof ServiceError
@@ -114,8 +116,7 @@ export function readLatest(context: LifecycleContext) {
   };
 }
 
-/** More versions than this of one entity are not listed. */
-const MAX_VERSIONS = 10_000;
+const RESTRICTED_ACCESS: StoredAccess = { ...OPEN_ACCESS, record: 'restricted', files: 'restricted' };
 
 /**
  * RPC ListVersions: the published versions that the caller may read, newest first.
@@ -134,29 +135,76 @@ export function listVersions(context: LifecycleContext) {
     const content = entity.published === null ? requireDraft(entity) : requirePublished(entity);
     permit(principal, 'read', entity, content, now);
 
-    const heads = await loadVersionHeads(context.database, entity.parent.id, MAX_VERSIONS);
-    const readable = heads.filter(({ access }) =>
-      may(principal, 'read', entity, { document: { access } }, now),
-    );
-    const offset = (Math.max(page, 1) - 1) * size;
-    const ids = readable.slice(offset, offset + size).map((head) => head.id);
+    const restricted = { document: { access: RESTRICTED_ACCESS } };
+    const { ids, groups } = await loadVersionPage(context.database, entity.parent.id, {
+      canReadRestricted: may(principal, 'read', entity, restricted, now),
+      now,
+      size,
+      offset: (Math.max(page, 1) - 1) * size,
+    });
     const { entities } = await readResolved(context, ids);
-    const shown = ids
+    const forms = ids
       .flatMap((one) => entities.get(one) ?? [])
       .map((one) => ({ entity: one, form: 'published' as const }));
     return {
-      documents: await entityDocuments(context, shown, principal),
-      total: readable.length,
-      accessStatuses: statusCounts(readable, now),
+      documents: await entityDocuments(context, forms, principal),
+      total: groups.reduce((total, { count }) => total + count, 0),
+      accessStatuses: statusCounts(groups, now),
     };
   };
 }
 
-function statusCounts(heads: readonly VersionHead[], now: Date): Record<string, number> {
+function statusCounts(groups: VersionPage['groups'], now: Date): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { access, fileCount } of heads) {
-    const status = accessStatus(access, fileCount, now);
-    counts[status] = (counts[status] ?? 0) + 1;
+  for (const { access, entries, count } of groups) {
+    const status = accessStatus(access, entries, now);
+    counts[status] = (counts[status] ?? 0) + count;
   }
   return counts;
+}
+
+const NOBODY = anonymous('');
+
+/** An entity as anonymous readers see it now. */
+export type PublicVersion =
+  | { isPublic: true; id: string; parentId: string; document: Readonly<Record<string, unknown>> }
+  /** Restricted or removed; `until` is the end of an embargo. */
+  | { isPublic: false; until?: Date };
+
+/**
+ * The public form of a version, or of the latest public version of a parent.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such entity
+ *   - `unavailable`: a version is staged and the coordinator cannot be reached
+ */
+export async function readPublic(
+  context: LifecycleContext,
+  id: string,
+  which: 'version' | 'latest',
+): Promise<PublicVersion> {
+  const entity = await getEntity(context, which === 'version' ? id : await latestId(context, id));
+  const { published } = entity;
+  if (published === null || published.removal !== undefined) return { isPublic: false };
+  if (!may(NOBODY, 'read', entity, published, context.now())) {
+    const until = embargoEnd(entity);
+    return { isPublic: false, ...(until === undefined ? {} : { until }) };
+  }
+  const { json } = await entityDocument(context, { entity, form: 'published' }, NOBODY);
+  const document = JSON.parse(Buffer.from(json ?? '').toString()) as Record<string, unknown>;
+  return { isPublic: true, id: entity.id, parentId: entity.parent.id, document };
+}
+
+/** The latest version that anybody may read, or else the latest one. */
+async function latestId({ database, now }: LifecycleContext, parentId: string): Promise<string> {
+  const latest = async (canReadRestricted: boolean) =>
+    (await loadVersionPage(database, parentId, { canReadRestricted, now: now(), size: 1 })).ids[0];
+  const id = (await latest(false)) ?? (await latest(true)) ?? (await loadVersionIds(database, parentId))[0];
+  if (id === undefined) throw notRegistered();
+  return id;
+}
+
+function embargoEnd({ published }: Entity): Date | undefined {
+  const { embargo } = published?.document.access ?? {};
+  return embargo?.active && embargo.until ? new Date(`${embargo.until.slice(0, 10)}T00:00:00Z`) : undefined;
 }

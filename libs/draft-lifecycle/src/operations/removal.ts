@@ -127,7 +127,7 @@ async function changeRemoval(
   change: (tx: Sql, entity: Entity) => Promise<void>,
 ): Promise<Entity> {
   await transact(context, async (tx) => {
-    const entity = (await context.store.loadLocked(tx, [id])).get(id);
+    const entity = await context.store.loadLocked(tx, id);
     if (entity === undefined) throw notRegistered();
     await change(tx, entity);
     await publishChanges(context, tx, await loadVersionIds(tx, entity.parent.id));

@@ -1,10 +1,10 @@
 import type { UpdateDraftRequest__Output, UpdateDraftResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import type { LifecycleContext } from '../context/context.ts';
-import { requestBody } from '../model/content.ts';
+import { draftContent, requestBody } from '../model/content.ts';
 import { NO_FILES } from '../model/files.ts';
+import { takenDoiIssues } from '../store/dois.ts';
 import { type DraftChange, saveDraft } from './change-draft.ts';
-import { checkContent } from './check-content.ts';
 import { draftCounts, entityDocument, type Precomputed } from './documents.ts';
 
 /**
@@ -22,11 +22,11 @@ export function updateDraft(context: LifecycleContext) {
     { principal }: CallContext,
   ): Promise<UpdateDraftResponse> => {
     const change: DraftChange = { id, ifRevision, action: 'update_draft', principal };
-    let known: Precomputed = {};
+    let precomputed: Precomputed = {};
     const entity = await saveDraft(context, change, async ({ published, draft }, now) => {
       const sent = requestBody(body);
       const counts = await draftCounts(context, [{ id, document: draft.document }]);
-      const { document, issues } = await checkContent(database, sent, {
+      const { document, issues: ofContent } = draftContent(sent, {
         kind: kind.name,
         id,
         doiPrefix,
@@ -36,7 +36,8 @@ export function updateDraft(context: LifecycleContext) {
         registered: published?.document.pids ?? {},
         before: draft,
       });
-      known = { counts, issues };
+      const issues = [...ofContent, ...(await takenDoiIssues(database, id, document.pids))];
+      precomputed = { counts, issues };
       const { enabled } = document.files;
       const metadata = {
         revision: draft.revision + 1,
@@ -45,6 +46,6 @@ export function updateDraft(context: LifecycleContext) {
       return { document, issues, action: 'draft.update', metadata };
     });
     await context.afterUpdate?.(entity, principal.requestId);
-    return { document: await entityDocument(context, { entity, form: 'draft' }, principal, known) };
+    return { document: await entityDocument(context, { entity, form: 'draft' }, principal, precomputed) };
   };
 }

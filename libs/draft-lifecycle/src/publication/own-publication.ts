@@ -9,17 +9,16 @@ import { draftLocked } from '../model/access.ts';
 import type { FileCounts } from '../model/files.ts';
 import type { PublishedEntity } from '../model/kind.ts';
 import { loadLatest } from '../store/entities.ts';
-import { loadLocked } from '../store/port.ts';
 import { stagedForm, type ValidationDeps, validateDrafts } from './validate.ts';
 
-/** One entity that the coordinator publishes itself. */
+/** The entity that the coordinator publishes in its own database. */
 export interface OwnPublication {
   publicationId: string;
   id: string;
 }
 
 /**
- * Everything that keeps a draft from being published with these files; nothing is changed.
+ * All problems that prevent publishing this draft with these files; nothing is changed.
  *
  * @throws ServiceError `not_found` when there is no such draft
  */
@@ -36,12 +35,12 @@ export async function validateOwnDraft(
 }
 
 /**
- * Shows the draft that this publication holds, in the transaction that commits the publication: the published form,
- * its event, and no draft any more. The draft must have had no issues.
+ * Publishes the draft that this publication has locked, in the transaction that commits the publication, with its event.
+ * The draft must have had no issues.
  *
  * @throws ServiceError
  *   - `not_found`: no such draft
- *   - `conflict` (`draft_locked`): this publication does not hold it
+ *   - `conflict` (`draft_locked`): this publication has not locked it
  */
 export async function publishInTransaction(
   deps: Pick<LifecycleDeps, 'kind' | 'store' | 'oaiPrefix' | 'now'>,
@@ -55,7 +54,7 @@ export async function publishInTransaction(
   }: OwnPublication & { counts: FileCounts; recordIds: readonly string[]; actor: Actor },
 ): Promise<PublishedEntity> {
   const { store } = deps;
-  const entity = await loadLocked(store, tx, id);
+  const entity = await store.loadLocked(tx, id);
   if (entity === undefined) throw notFound();
   const draft = requireDraft(entity);
   if (draft.lockedBy !== publicationId) throw draftLocked();
@@ -72,7 +71,7 @@ export async function publishInTransaction(
   const log = { events: [deps.kind.events.published(published, publication)], entries: [entry] };
   const former = entity.published === null && entity.latestIndex > 0 ? entity.parent.id : undefined;
   const formerLatest = former === undefined ? undefined : await loadLatest(tx, former);
-  await store.showDraft(tx, publicationId, form, log, deps.now());
+  await store.revealDraft(tx, publicationId, form, log, deps.now());
   if (formerLatest !== undefined) await publishChanges(deps, tx, [formerLatest.id]);
   await deps.kind.hooks.published?.(tx, [published], publication);
   return published;

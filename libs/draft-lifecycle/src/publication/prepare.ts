@@ -14,13 +14,13 @@ import { lockDois } from '../store/dois.ts';
 import type { Participant } from '../store/staging.ts';
 import { externalDois, stagedForm, validatePlan } from './validate.ts';
 
-/** The longest vote, in milliseconds. */
+/** Timeout of the transaction of a vote, in milliseconds. */
 const VOTE_MS = 10_000;
 
 interface Vote {
   readonly participant: Participant;
   readonly isAccepted: boolean;
-  readonly leftIds: readonly string[];
+  readonly remainingIds: readonly string[];
   readonly bytes: number;
 }
 
@@ -44,15 +44,15 @@ export function preparePublication(context: LifecycleContext, partBytes: number)
   ): Promise<PreparePublicationResponse> => {
     assertService(principal);
     const actor = request.actor === null ? actorOf(principal) : fromActorMessage(request.actor);
-    const mostBytes = request.inParts ? partBytes : null;
-    // A vote is no news, so there is nothing to wake the relay for.
+    const maxBytes = request.inParts ? partBytes : null;
+    // A vote writes no events, so the relay need not wake.
     const vote = () =>
-      context.database.$transaction((tx) => voteOn(context, tx, request, mostBytes, actor), {
+      context.database.$transaction((tx) => voteOn(context, tx, request, maxBytes, actor), {
         timeout: VOTE_MS,
       });
     const first = await vote();
     if (!('blockedBy' in first)) return answer(first);
-    // The other publication may be decided and only its news be late: then this one need not fail.
+    // The other publication may be decided already, and its decision not applied here yet.
     const { isChanged } = await context.publications.resolve([first.blockedBy]);
     const second = isChanged ? await vote() : first;
     return 'blockedBy' in second ? { isPrepared: false, blockedBy: second.blockedBy } : answer(second);
@@ -63,16 +63,21 @@ async function voteOn(
   context: LifecycleContext,
   tx: Sql,
   request: PreparePublicationRequest__Output,
-  mostBytes: number | null,
+  maxBytes: number | null,
   actor: Actor,
 ): Promise<Vote | Blocked> {
   const { store } = context;
-  const { former, candidates, leftIds, bytes } = await store.lockForVote(tx, request, mostBytes);
-  const ids = request.ids.slice(0, request.ids.length - leftIds.length);
-  const fate = onPrepare(former, request.epoch, isAgreed(former, ids));
-  if (former !== null && fate !== 'prepare') {
-    // A no applies to all of them.
-    return { participant: former, isAccepted: fate === 'yes', leftIds: fate === 'yes' ? leftIds : [], bytes };
+  const { former, candidates, remainingIds, bytes } = await store.lockForVote(tx, request, maxBytes);
+  const ids = request.ids.slice(0, request.ids.length - remainingIds.length);
+  const reaction = onPrepare(former, request.epoch, isAgreed(former, ids));
+  if (former !== null && reaction !== 'prepare') {
+    // A refusal applies to all drafts.
+    return {
+      participant: former,
+      isAccepted: reaction === 'yes',
+      remainingIds: reaction === 'yes' ? remainingIds : [],
+      bytes,
+    };
   }
 
   const plan = planPublication({ ...request, ids }, candidates);
@@ -90,7 +95,7 @@ async function voteOn(
     await store.writeVote(tx, participant, forms, context.now());
   }
   await failpoint('records.prepare.inside');
-  return { participant, isAccepted, leftIds, bytes };
+  return { participant, isAccepted, remainingIds, bytes };
 }
 
 const NOTHING: Pick<PublicationPlan, 'drafts' | 'unchangedIds'> = { drafts: [], unchangedIds: [] };
@@ -128,13 +133,13 @@ function union(before: readonly string[] = [], more: readonly string[]): readonl
   return [...new Set([...before, ...more])];
 }
 
-function answer({ participant, isAccepted, leftIds, bytes }: Vote): PreparePublicationResponse {
+function answer({ participant, isAccepted, remainingIds, bytes }: Vote): PreparePublicationResponse {
   return {
     isPrepared: isAccepted,
     issues: issueMessages(isAccepted ? [] : participant.issues),
     stagedIds: [...participant.stagedIds],
     unchangedIds: [...participant.unchangedIds],
-    leftIds: [...leftIds],
+    remainingIds: [...remainingIds],
     bytes: String(bytes),
   };
 }

@@ -8,7 +8,7 @@ export interface StaleLockScanner {
 }
 
 export interface StaleLockScannerOptions {
-  /** How often old locks are looked for, in milliseconds (default 2000). */
+  /** Milliseconds between two scans (default 2000). */
   intervalMs?: number;
   /** Minimum age of queried locks in milliseconds (default 2000). */
   ageMs?: number;
@@ -16,10 +16,10 @@ export interface StaleLockScannerOptions {
 
 const BATCH = 100;
 const SWEEP_EVERY_MS = 3_600_000;
-/** How long a repeat of an old call may still be answered from the fence, in milliseconds. */
-const KEPT_MS = 30 * 86_400_000;
+/** Milliseconds that rows of ended publications are stored, to answer repeated calls. */
+const RETENTION_MS = 30 * 86_400_000;
 
-/** Queries the coordinator about locks older than this, in milliseconds. Without an answer a lock stays. */
+/** Resolves locks older than `ageMs`. Without an answer of the coordinator a lock stays. */
 export async function resolveOldLocks(
   { database, store, publications, now }: LifecycleContext,
   ageMs: number,
@@ -28,7 +28,7 @@ export async function resolveOldLocks(
   if (old.length > 0) await around('records.janitor', publications.resolve)(old);
 }
 
-/** Settles old locks, at once and on a timer. Also forgets publications that ended a month ago. */
+/** Resolves old locks, at once and on a timer. Also deletes rows of publications that ended a month ago. */
 export function startStaleLockScanner(
   context: LifecycleContext,
   { intervalMs = 2_000, ageMs = 2_000 }: StaleLockScannerOptions = {},
@@ -41,12 +41,12 @@ export function startStaleLockScanner(
     try {
       const at = now().getTime();
       if (at >= nextSweepAt) {
-        await store.forgetEnded(database, new Date(at - KEPT_MS));
+        await store.deleteEnded(database, new Date(at - RETENTION_MS));
         nextSweepAt = at + SWEEP_EVERY_MS;
       }
       await resolveOldLocks(context, ageMs);
     } catch (error) {
-      logger.warn({ err: error }, 'old locks could not be settled');
+      logger.warn({ err: error }, 'old locks could not be resolved');
     }
   }
 
@@ -72,10 +72,10 @@ export function startStaleLockScanner(
 }
 
 const GAUGES = {
-  held: { name: 'publication_locks', description: 'Publications that hold drafts of this service.' },
+  count: { name: 'publication_locks', description: 'Publications that lock drafts of this service.' },
   oldest: {
     name: 'publication_locks_oldest_seconds',
-    description: 'Age of the oldest publication that holds drafts; 0 when there is none.',
+    description: 'Age of the oldest publication that locks drafts; 0 if there is none.',
     unit: 's',
   },
 } as const;
@@ -93,7 +93,7 @@ export function observeLocks({ database, now, logger }: LifecycleContext): { sto
       const { count = 0, oldest = null } = row ?? {};
       const ageMs = oldest === null ? 0 : Math.max(0, now().getTime() - oldest.getTime());
       return [
-        { of: 'held', value: count },
+        { of: 'count', value: count },
         { of: 'oldest', value: ageMs / 1_000 },
       ];
     },

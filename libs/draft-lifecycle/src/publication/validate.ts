@@ -14,8 +14,8 @@ import { findDoiOwners } from '../store/dois.ts';
 import type { PublishedParts, StagedForm } from '../store/staging.ts';
 
 /**
- * Everything that keeps a draft from being published: metadata strictly, then what was found wrong with the rest when
- * it was saved, then its files as they are sealed.
+ * All problems that prevent publishing a draft: metadata by the strict rules, the stored problems of its other parts, and
+ * its sealed files.
  */
 function validateDraft(
   { document, issues }: { document: StoredDocument; issues: readonly Issue[] },
@@ -92,7 +92,7 @@ export function externalDois(drafts: readonly Publishable[]): string[] {
 /** Problems listed for one publication. */
 const MAX_PROBLEMS_OF_PLAN = 10_000;
 
-/** Everything that keeps what a request names from being published, each with the entity it is about. */
+/** All problems that prevent a publication, each with its entity. */
 export async function validatePlan(
   deps: ValidationDeps,
   sql: Sql,
@@ -106,7 +106,7 @@ export async function validatePlan(
   return [...issues, ...ofDrafts].slice(0, MAX_PROBLEMS_OF_PLAN);
 }
 
-/** The form of a draft that will be shown. */
+/** The published form of a draft. */
 export function stagedForm(
   { oaiPrefix }: Pick<LifecycleDeps, 'oaiPrefix'>,
   { id, draft, nextDraftRevision }: Publishable,

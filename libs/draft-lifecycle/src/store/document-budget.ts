@@ -5,11 +5,11 @@ const MIB = 1024 * 1024;
 /** Stored bytes of a page that is loaded without waiting. */
 const SMALL_PAGE_BYTES = MIB;
 /** Stored bytes of the largest page. In memory a page takes some ten times as much while it is rendered. */
-const LARGEST_PAGE_BYTES = 12 * MIB;
+const MAX_PAGE_BYTES = 12 * MIB;
 /** Stored bytes of all large pages that a process renders at once. */
-const PROCESS_BYTES = LARGEST_PAGE_BYTES;
+const PROCESS_BYTES = MAX_PAGE_BYTES;
 
-/** Keeps pages of large documents from filling the memory of a process. */
+/** Limits the memory of pages of large documents. */
 export interface DocumentBudget {
   /**
    * Runs a query that must return rows without documents if these exceed the `bytes` it is given. Pages of
@@ -61,15 +61,15 @@ export function documentBudget(): DocumentBudget {
       const small = await query(SMALL_PAGE_BYTES);
       const bytes = bytesOf(small);
       if (bytes <= SMALL_PAGE_BYTES) return small;
-      if (bytes > LARGEST_PAGE_BYTES) throw tooLarge();
+      if (bytes > MAX_PAGE_BYTES) throw tooLarge();
       await acquire(bytes);
       afterCall(() => {
         free += bytes;
         admitNext();
       });
-      const large = await query(LARGEST_PAGE_BYTES);
+      const large = await query(MAX_PAGE_BYTES);
       // It has grown meanwhile.
-      if (bytesOf(large) > LARGEST_PAGE_BYTES) throw tooLarge();
+      if (bytesOf(large) > MAX_PAGE_BYTES) throw tooLarge();
       return large;
     },
   };
@@ -82,7 +82,7 @@ function bytesOf(rows: readonly { bytes?: bigint | number | string | null }[]): 
 function tooLarge(): ServiceError {
   return new ServiceError(
     'invalid',
-    `The documents of this page are larger than ${LARGEST_PAGE_BYTES / MIB} MiB together. Request a smaller \`size\`.`,
+    `The documents of this page are larger than ${MAX_PAGE_BYTES / MIB} MiB together. Request a smaller \`size\`.`,
     { code: 'answer_too_large' },
   );
 }

@@ -1,4 +1,6 @@
 import type { Sql } from '@kr/database';
+import type { Issue } from '@kr/service-error';
+import { externalDoi, type StoredPids, takenDoi } from '../model/pids.ts';
 
 /**
  * The published entities that have one of these DOIs, and those being published with one. DOIs are compared without regard
@@ -20,12 +22,20 @@ export async function findDoiOwners(
   );
 }
 
+/** The problem of a draft whose external DOI another entity has; empty without one. */
+export async function takenDoiIssues(sql: Sql, id: string, pids: StoredPids): Promise<Issue[]> {
+  const doi = externalDoi(pids);
+  if (doi === undefined) return [];
+  const owners = await findDoiOwners(sql, [doi]);
+  return owners.every((owner) => owner.id === id) ? [] : [takenDoi(doi)];
+}
+
 /** Makes other publications with one of these DOIs wait for the end of this transaction. */
 export async function lockDois(tx: Sql, dois: readonly string[]): Promise<void> {
   if (dois.length === 0) return;
   await tx.$queryRawUnsafe(
     `select pg_advisory_xact_lock(hashtextextended(doi, 0))::text
-     from (select distinct lower(doi) as doi from unnest($1::text[]) as doi order by 1) as wanted`,
+     from (select distinct lower(doi) as doi from unnest($1::text[]) as doi order by 1) as requested`,
     dois,
   );
 }

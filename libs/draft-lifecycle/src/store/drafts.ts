@@ -16,10 +16,10 @@ export interface NewDraft {
   document: StoredDocument;
 }
 
-/** How long a repeated creation is known, in milliseconds: as long as the gateway knows an idempotency key. */
-export const CREATION_KNOWN_MS = 24 * 60 * 60 * 1000;
+/** Milliseconds that creation keys are stored: as long as idempotency keys of the gateway. */
+export const CREATION_KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 
-// A creation with the same key that is under way is waited for. Each creation removes more old keys than it makes.
+// Waits for a concurrent creation with the same key. Each creation deletes more old keys than it adds.
 const INSERT_ENTITY = `
   with free as (
     select where not exists (select from version where id in ($1, $2))
@@ -28,25 +28,25 @@ const INSERT_ENTITY = `
     delete from creation where $9::bytea is not null and key in (
       select key from creation where created_at <= $10::timestamptz and key <> $9 limit 2 for update skip locked)
   ), claimed as (
-    insert into creation as known (key, entity_id, created_at)
+    insert into creation as former (key, entity_id, created_at)
     select $9, $1, $6::timestamptz from free where $9 is not null
     on conflict (key) do update set entity_id = excluded.entity_id, created_at = excluded.created_at
-      where known.created_at <= $10::timestamptz
+      where former.created_at <= $10::timestamptz
     returning key
-  ), made as (
+  ), accepted as (
     select from free where $9 is null or exists (select from claimed)
   ), p as (
-    insert into parent (id, owner_id, created_at) select $2, $3, $6::timestamptz from made
+    insert into parent (id, owner_id, created_at) select $2, $3, $6::timestamptz from accepted
   ), v as (
-    insert into version (id, parent_id, version_index) select $1, $2, 1 from made
-  ), log as (${insertEvents('$7', 'made')}
-  ), audited as (${insertEntries('$8', 'made')})
+    insert into version (id, parent_id, version_index) select $1, $2, 1 from accepted
+  ), log as (${insertEvents('$7', 'accepted')}
+  ), audited as (${insertEntries('$8', 'accepted')})
   insert into draft (id, document, issues, revision, created_at, updated_at)
-  select $1, $4::jsonb, $5::jsonb, 1, $6::timestamptz, $6::timestamptz from made`;
+  select $1, $4::jsonb, $5::jsonb, 1, $6::timestamptz, $6::timestamptz from accepted`;
 
 /**
- * Inserts a new entity and its parent with their events, in one statement that needs no transaction. With a key, the
- * creation is noted, so that a repeated one finds it.
+ * Inserts a new entity and its parent with their events, in one statement that needs no transaction. With a key, a
+ * repeated creation finds the entity.
  *
  * @returns false, and nothing written, when one of the ids is taken or the creation is a repeated one
  */
@@ -67,18 +67,18 @@ export async function insertEntity(
     eventRows(events),
     entryRows(entries),
     key,
-    new Date(draft.createdAt.getTime() - CREATION_KNOWN_MS).toISOString(),
+    new Date(draft.createdAt.getTime() - CREATION_KEY_LIFETIME_MS).toISOString(),
   );
   return written === 1;
 }
 
-/** The entity that a creation has made; undefined when there was none, or the entity is gone. */
+/** The id of the entity of a creation key; undefined if the key is unknown or the entity is gone. */
 export async function findCreated(sql: Sql, key: Uint8Array): Promise<string | undefined> {
-  const [known] = await sql.$queryRawUnsafe<{ entity_id: string }[]>(
+  const [creation] = await sql.$queryRawUnsafe<{ entity_id: string }[]>(
     'select entity_id from creation where key = $1',
     key,
   );
-  return known?.entity_id;
+  return creation?.entity_id;
 }
 
 /** The next version of a parent that is locked, as a draft. */
@@ -115,14 +115,14 @@ export async function insertDraft(tx: Sql, { id, revision, document }: NewDraft,
   );
 }
 
-// Waits for the entity's lock first, as all writers do. Postgres reads a row again that changed since the
-// statement began, so a change of the draft meanwhile is detected.
+// Waits for the entity's lock first, as all writers do. Postgres then reads the row again, so a change of the draft
+// meanwhile is detected.
 const REPLACE_UNCHANGED = `
-  with held as (select id from version where id = $1 for update),
+  with current as (select id from version where id = $1 for update),
   saved as (
     update draft set document = $2::jsonb, issues = $3::jsonb, revision = $5::bigint, updated_at = $4::timestamptz,
       restriction_revision = $8::bigint
-    from held where draft.id = held.id and draft.revision = $5::bigint - 1 and draft.locked_by is null
+    from current where draft.id = current.id and draft.revision = $5::bigint - 1 and draft.locked_by is null
     returning draft.id
   ), audited as (${insertEntries('$7', 'saved')})
   ${insertEvents('$6', 'saved')}`;
@@ -146,7 +146,7 @@ export async function replaceUnchanged(
   return written > 0;
 }
 
-/** Discards the draft of an entity that is locked; what was never published goes altogether. */
+/** Deletes the draft of a locked entity; an entity that was never published is deleted completely. */
 export async function removeDraft(
   tx: Sql,
   {

@@ -152,14 +152,6 @@ export async function loadLatest(sql: Sql, parentId: string, related?: string): 
   return rows.map(entityOf)[0];
 }
 
-/** A published version without its metadata. */
-export interface VersionHead {
-  id: string;
-  versionIndex: number;
-  access: StoredDocument['access'];
-  fileCount: number;
-}
-
 /** All versions of a parent. */
 export async function loadVersionIds(sql: Sql, parentId: string): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ id: string }[]>(
@@ -169,19 +161,65 @@ export async function loadVersionIds(sql: Sql, parentId: string): Promise<string
   return rows.map(({ id }) => id);
 }
 
-/** The published versions of a parent, highest first; without removed ones. */
-export async function loadVersionHeads(
+/** The published version below a version index; undefined if there is none. */
+export async function findPreviousVersion(
   sql: Sql,
   parentId: string,
-  limit: number,
-): Promise<readonly VersionHead[]> {
-  return sql.$queryRawUnsafe<VersionHead[]>(
-    `select id, version_index as "versionIndex", document -> 'access' as access,
-            coalesce((document -> 'files' -> 'entries')::int, 0) as "fileCount"
-     from version where parent_id = $1 and visible and removed_at is null order by version_index desc limit $2::int`,
+  versionIndex: number,
+): Promise<string | undefined> {
+  const [row] = await sql.$queryRawUnsafe<{ id: string }[]>(
+    `select id from version
+     where parent_id = $1 and visible and removed_at is null and version_index < $2::int
+     order by version_index desc limit 1`,
     parentId,
-    limit,
+    versionIndex,
   );
+  return row?.id;
+}
+
+/** A page of the published versions of a parent that a caller may read. */
+export interface VersionPage {
+  /** Highest version first. */
+  ids: readonly string[];
+  /** All of them, grouped by what `access.status` depends on. */
+  groups: readonly { access: StoredDocument['access']; entries: number; count: number }[];
+}
+
+// An embargo ends when its day begins, in UTC.
+const VERSION_PAGE = `
+  with readable as (
+    select id, version_index, document -> 'access' as access,
+           least(coalesce((document -> 'files' -> 'entries')::int, 0), 1) as entries
+    from version
+    where parent_id = $1 and visible and removed_at is null
+      and ($2::boolean or document -> 'access' ->> 'record' = 'public'
+           or ((document -> 'access' -> 'embargo' -> 'active')::boolean
+               and document -> 'access' -> 'embargo' ->> 'until' <= $3))
+  )
+  select array(select id from readable order by version_index desc limit $4::int offset $5::int) as ids,
+         (select coalesce(jsonb_agg(g), '[]')
+          from (select access, entries, count(*)::int as count from readable group by access, entries) g) as groups`;
+
+/** @param canReadRestricted whether the caller may read restricted versions too */
+export async function loadVersionPage(
+  sql: Sql,
+  parentId: string,
+  {
+    canReadRestricted,
+    now,
+    size,
+    offset = 0,
+  }: { canReadRestricted: boolean; now: Date; size: number; offset?: number },
+): Promise<VersionPage> {
+  const [page = { ids: [], groups: [] }] = await sql.$queryRawUnsafe<VersionPage[]>(
+    VERSION_PAGE,
+    parentId,
+    canReadRestricted,
+    now.toISOString().slice(0, 10),
+    size,
+    offset,
+  );
+  return page;
 }
 
 function entityOf(row: EntityRow): Entity {

@@ -12,19 +12,19 @@ import { DRAFT_COLUMNS, type DraftRow, draftOf } from './entities.ts';
 /** The parts of a document that publishing changes; the others are those of the draft. */
 export type PublishedParts = Pick<StoredDocument, 'files' | 'pids'>;
 
-/** A form that a publication will show when it is committed. */
+/** A form that becomes visible when its publication is committed. */
 export interface StagedForm {
   id: string;
   sealed: PublishedParts;
-  /** At least this much; more if the entity changed meanwhile. */
+  /** The lowest possible value; higher if the entity changed meanwhile. */
   revision: number;
 }
 
-// One statement for a yes and a no: a no stages nothing. The documents stay in the database, as large as they may be.
+// A refusal stages nothing. Documents are copied inside Postgres, whatever their size.
 const VOTE = `
   with form as (
     select id, sealed, revision from jsonb_to_recordset($2::jsonb) as f(id text, sealed jsonb, revision bigint)
-  ), held as (
+  ), locked as (
     update draft d set locked_by = $1 from form where d.id = form.id
   ), staged as (
     update version v
@@ -71,16 +71,16 @@ export async function writeVote(
  */
 export function lockUnchanged(id: string, revision: string, publicationId: string): string {
   return `
-  held as (select id from version where id = ${id} for update),
+  current as (select id from version where id = ${id} for update),
   locked as (
-    update draft set locked_by = ${publicationId} from held
-    where draft.id = held.id and draft.revision = ${revision}::bigint and draft.locked_by is null
+    update draft set locked_by = ${publicationId} from current
+    where draft.id = current.id and draft.revision = ${revision}::bigint and draft.locked_by is null
     returning draft.id
   )`;
 }
 
-const SHOW_STAGED = `
-  with shown as (
+const REVEAL_STAGED = `
+  with revealed as (
     update version v
     set document = staged, visible = true,
         revision = greatest(v.revision + 1, staged_revision, (select d.revision + 1 from draft d where d.id = v.id)),
@@ -95,15 +95,15 @@ const SHOW_STAGED = `
   )
   select id, parent_id, revision, (
     select former.id from version former
-    where former.parent_id = shown.parent_id and former.visible and former.version_index < shown.version_index
+    where former.parent_id = revealed.parent_id and former.visible and former.version_index < revealed.version_index
     order by former.version_index desc limit 1
   ) as former_latest_id
-  from shown order by id`;
+  from revealed order by id`;
 
-export async function showStaged(tx: Sql, publicationId: string, at: Date): Promise<PublishedEntity[]> {
+export async function revealStaged(tx: Sql, publicationId: string, at: Date): Promise<PublishedEntity[]> {
   const rows = await tx.$queryRawUnsafe<
     { id: string; parent_id: string; revision: bigint; former_latest_id: string | null }[]
-  >(SHOW_STAGED, publicationId, at.toISOString());
+  >(REVEAL_STAGED, publicationId, at.toISOString());
   return rows.map((row) => ({
     id: row.id,
     parentId: row.parent_id,
@@ -113,7 +113,7 @@ export async function showStaged(tx: Sql, publicationId: string, at: Date): Prom
 }
 
 const DROP_STAGED = `
-  with forgotten as (
+  with dropped as (
     update version set publication_id = null, staged = null, staged_revision = null, staged_at = null
     where publication_id = $1
   ), unlocked as (
@@ -126,18 +126,18 @@ export async function dropStaged(tx: Sql, publicationId: string, at: Date): Prom
   await executeWithNext(tx, DROP_STAGED, publicationId, at.toISOString());
 }
 
-const SHOW_DRAFT = `
-  with shown as (
+const REVEAL_DRAFT = `
+  with revealed as (
     update version v
     set document = d.document || $3::jsonb, visible = true, revision = $4::bigint,
         created_at = coalesce(v.created_at, $5::timestamptz), updated_at = $5::timestamptz
     from draft d where v.id = $2 and d.id = v.id returning v.id
   ), dropped as (
     delete from draft where id = $2 and locked_by = $1
-  ), audited as (${insertEntries('$7', 'shown')})
-  ${insertEvents('$6', 'shown')}`;
+  ), audited as (${insertEntries('$7', 'revealed')})
+  ${insertEvents('$6', 'revealed')}`;
 
-export async function showDraft(
+export async function revealDraft(
   tx: Sql,
   publicationId: string,
   { id, sealed, revision }: StagedForm,
@@ -146,7 +146,7 @@ export async function showDraft(
 ): Promise<void> {
   await executeWithNext(
     tx,
-    SHOW_DRAFT,
+    REVEAL_DRAFT,
     publicationId,
     id,
     JSON.stringify(sealed),
@@ -187,22 +187,22 @@ interface NoParticipantRow {
   state: null;
 }
 
-// From here on the transaction fails rather than wait longer than 2 s for a lock.
+// From here on the transaction fails if it waits 2 s for a lock.
 const LOCK_PUBLICATION = `
   select set_config('lock_timeout', '2s', true), pg_advisory_xact_lock(hashtextextended($1, 0))::text`;
 
-// The entities are held in the order of their ids, as everybody holds them.
-const HOLD_ENTITIES = `
-  with held as (
+// Every transaction locks entities in the order of their ids.
+const LOCK_ENTITIES = `
+  with locked as (
     select id from version where id = any($2::text[]) or publication_id = $1 order by id for update
   )
-  select held_entities, state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues, actor
-  from (select count(*) as held_entities from held) as every_one
+  select locked_entities, state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues, actor
+  from (select count(*) as locked_entities from locked) as all_locked
   left join participant on publication_id = $1`;
 
 /**
- * The participant row, held until the transaction ends. Where there is none, another transaction that is about to
- * write it is waited for all the same: the lock is on the publication's id.
+ * The participant row, locked until the transaction ends. The lock is on the publication's id, so it also waits for a
+ * transaction that is about to write the row.
  */
 export async function lockParticipant(
   tx: Sql,
@@ -211,7 +211,7 @@ export async function lockParticipant(
 ): Promise<Participant | null> {
   const [, [row]] = await Promise.all([
     tx.$queryRawUnsafe(LOCK_PUBLICATION, publicationId),
-    tx.$queryRawUnsafe<(ParticipantRow | NoParticipantRow)[]>(HOLD_ENTITIES, publicationId, ids),
+    tx.$queryRawUnsafe<(ParticipantRow | NoParticipantRow)[]>(LOCK_ENTITIES, publicationId, ids),
   ]);
   if (row === undefined || row.state === null) return null;
   return {
@@ -237,22 +237,19 @@ export async function preparedBefore(sql: Sql, at: Date, limit: number): Promise
   return rows.map((row) => row.publication_id);
 }
 
-export async function forgetEnded(sql: Sql, before: Date): Promise<void> {
+export async function deleteEnded(sql: Sql, before: Date): Promise<void> {
   await sql.$executeRawUnsafe(
     "delete from participant where state <> 'prepared' and updated_at < $1::timestamptz",
     before.toISOString(),
   );
 }
 
-/** Input of a vote: as `PublicationRequest`, in the order of its ids. */
-export type Wanted = Pick<PublicationRequest, 'packageParentId' | 'ids'>;
-
-/** The first of the requested entities, up to the size of one vote. */
+/** The first of the requested entities, up to the size of one vote, in the order of the request. */
 export interface CandidatePart {
   candidates: ReadonlyMap<string, Candidate>;
-  /** The ids that are left for another vote. */
-  leftIds: readonly string[];
-  /** Bytes of the drafts of the part as JSON; 0 without a limit. */
+  /** The ids for further votes. */
+  remainingIds: readonly string[];
+  /** JSON bytes of the drafts in this part; 0 without a limit. */
   bytes: number;
 }
 
@@ -301,22 +298,22 @@ const LOAD_FIRST = loadPart(FIRST);
 /**
  * The data of the entities that a vote needs; one statement for any number.
  *
- * @param mostBytes of drafts, after which the rest is left for another vote; null takes all
+ * @param maxBytes of drafts in this part; null: no limit
  */
 export async function loadCandidates(
   sql: Sql,
-  { packageParentId, ids }: Wanted,
-  mostBytes: number | null,
+  { packageParentId, ids }: Pick<PublicationRequest, 'packageParentId' | 'ids'>,
+  maxBytes: number | null,
 ): Promise<CandidatePart> {
   const isPackage = packageParentId !== '';
   const rows =
-    mostBytes === null
+    maxBytes === null
       ? await sql.$queryRawUnsafe<PartRow[]>(LOAD_ALL, ids, isPackage)
-      : await sql.$queryRawUnsafe<PartRow[]>(LOAD_FIRST, ids, isPackage, mostBytes);
+      : await sql.$queryRawUnsafe<PartRow[]>(LOAD_FIRST, ids, isPackage, maxBytes);
   const found = rows.filter((row) => row.id !== null);
   return {
     candidates: new Map(found.map((row) => [row.id, candidateOf(row)])),
-    leftIds: ids.slice(rows[0]?.taken),
+    remainingIds: ids.slice(rows[0]?.taken),
     bytes: Number(rows[0]?.bytes ?? 0),
   };
 }

@@ -3,7 +3,7 @@ import { type Link, PERMISSIONS } from '../link.ts';
 import type { Database, Tx } from './prisma.ts';
 
 /** How long a repeated creation is known, in milliseconds: as long as the gateway knows an idempotency key. */
-const CREATION_KNOWN_MS = 24 * 60 * 60 * 1000;
+const CREATION_KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 
 export interface Creation {
   createdBy: string | null;
@@ -33,7 +33,7 @@ export async function insertLink(tx: Tx, link: Link, { createdBy, key }: Creatio
 }
 
 async function forgetOver(tx: Tx, key: Uint8Array<ArrayBuffer>, now: Date): Promise<void> {
-  const longAgo = new Date(now.getTime() - CREATION_KNOWN_MS);
+  const longAgo = new Date(now.getTime() - CREATION_KEY_LIFETIME_MS);
   const isOver = { OR: [{ createdAt: { lte: longAgo } }, { revokedAt: { not: null } }] };
   await tx.accessLink.updateMany({ where: { creationKey: key, ...isOver }, data: { creationKey: null } });
 }

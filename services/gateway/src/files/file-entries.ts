@@ -270,7 +270,7 @@ async function deleteEntries(
   if (!deleted.keys.includes(defaultPreview)) return;
   const gone = { id: param(call, 'id'), keys: [defaultPreview] };
   // The files are deleted even if this fails, and the event of the deletion has the same effect.
-  await clients.lifecycle[kind].forgetFiles(gone, call.principal).catch(() => undefined);
+  await clients.lifecycle[kind].clearPreview(gone, call.principal).catch(() => undefined);
 }
 
 async function deleteFile(deps: FilesDeps, call: Call): Promise<Reply> {

@@ -20,7 +20,7 @@ beforeEach(() => {
   gateway.script.records.Authorise = async () => ({ ticket: 'ticket', filesEnabled: true });
   gateway.script.files.DeleteEntries = async () => ({ keys: [] });
   gateway.script.files.ListEntries = async () => ({ entries: [] });
-  gateway.script.records.ForgetFiles = async () => ({});
+  gateway.script.records.ClearPreview = async () => ({});
   gateway.script.files.AwaitFileEventsSent = async () => {
     asked.push('files');
     return { areSent: true };

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.stop());
 
-const CONSUMERS = ['packages-drop-deleted-records', 'packages-forget-deleted-files'];
+const CONSUMERS = ['packages-drop-deleted-records', 'packages-clear-deleted-previews'];
 
 test('a service that finds that it lost events makes up for them', async () => {
   const before = await fixture.start();

@@ -50,7 +50,7 @@ export function openPublishing(
       observed: (fact) => {
         observed.publicationFact(fact);
         // Consumers that run before the participants are notified would query the outcome.
-        if (fact.fact === 'settled' || fact.fact === 'missed') context.nudge();
+        if (fact.fact === 'settled' || fact.fact === 'missed') context.wakeRelay();
       },
     },
     config,

@@ -79,17 +79,17 @@ export function participants(
         principalOf(publication),
         { timeoutMs },
       );
-      const { leftIds } = reply;
+      const { remainingIds } = reply;
       const bytes = Number(reply.bytes);
       if (reply.isPrepared) {
         assertAgreed(publication, ids, reply);
-        return { outcome: 'prepared', stagedIds: reply.stagedIds, leftIds, bytes };
+        return { outcome: 'prepared', stagedIds: reply.stagedIds, remainingIds, bytes };
       }
       if (reply.blockedBy !== '') return { outcome: 'blocked' };
       const issues = reply.issues.map(({ field, messages, record }) => {
         return record === '' ? { field, messages } : { field, messages, record };
       });
-      return { outcome: 'refused', issues, leftIds, bytes };
+      return { outcome: 'refused', issues, remainingIds, bytes };
     }),
 
     notify: (participant, publication) => notify[participant](publication),
@@ -105,10 +105,10 @@ export function participants(
 function assertAgreed(
   { resourceIds }: Publication,
   ids: readonly string[],
-  { stagedIds, unchangedIds, leftIds }: PreparePublicationResponse__Output,
+  { stagedIds, unchangedIds, remainingIds }: PreparePublicationResponse__Output,
 ): void {
   if (ids.length === resourceIds.length) return;
-  const spokenOf = new Set([...stagedIds, ...unchangedIds, ...leftIds]);
+  const spokenOf = new Set([...stagedIds, ...unchangedIds, ...remainingIds]);
   if (ids.every((id) => spokenOf.has(id))) return;
   throw new ServiceError('unavailable', 'The service is temporarily unavailable.', { retryAfterMs: 1_000 });
 }

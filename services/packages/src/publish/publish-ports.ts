@@ -46,7 +46,7 @@ export type SealReply =
 
 /** The ids without a vote so far, and the size of the others as JSON in bytes. */
 interface PartReply {
-  readonly leftIds: readonly string[];
+  readonly remainingIds: readonly string[];
   readonly bytes: number;
 }
 

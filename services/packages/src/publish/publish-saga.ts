@@ -26,16 +26,16 @@ export interface PublishLimits {
   /** Pause before a repeat. */
   readonly retryMs: number;
   /** How much the resources of one publication may be, as JSON in bytes. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
-/** The vote of the records service so far; calls are repeated until `leftIds` is empty. */
+/** The vote of the records service so far; calls are repeated until `remainingIds` is empty. */
 interface Vote {
   readonly stagedIds: readonly string[];
   readonly issues: readonly Issue[];
   /** Whether it refused, with or without issues. */
   readonly isNo: boolean;
-  readonly leftIds: readonly string[];
+  readonly remainingIds: readonly string[];
   readonly bytes: number;
 }
 
@@ -43,7 +43,7 @@ interface Vote {
 export interface VotedPart {
   /** The ids of the call, and those of them without a vote. */
   readonly ids: readonly string[];
-  readonly leftIds: readonly string[];
+  readonly remainingIds: readonly string[];
   /** Size of the voted ones as JSON in bytes. */
   readonly bytes: number;
   /** When it arrived. */
@@ -195,7 +195,7 @@ function open({ publication, limits, at }: Extract<PublishInput, { type: 'opened
     since: at,
     manifests: null,
     ownIssues: publication.subject === 'package' ? null : [],
-    vote: { stagedIds: [], issues: [], isNo: false, leftIds: publication.resourceIds, bytes: 0 },
+    vote: { stagedIds: [], issues: [], isNo: false, remainingIds: publication.resourceIds, bytes: 0 },
     isRetrying: false,
   };
   if (at >= publication.deadline.getTime()) return intend(state, { do: 'abort', refusal: OUT_OF_TIME });
@@ -231,16 +231,17 @@ function whilePreparing(state: Preparing, input: PublishInput): Decision {
 /** Requests the rest in a separate step, so that no step grows with the total number. */
 function recordVote(
   state: Preparing,
-  { ids, leftIds, bytes, at }: VotedPart,
+  { ids, remainingIds, bytes, at }: VotedPart,
   change: Partial<Pick<Vote, 'stagedIds' | 'issues' | 'isNo'>>,
 ): Decision {
   // A second answer to a repeated request.
-  if (state.vote.leftIds.length === 0 || ids.length !== state.vote.leftIds.length) return unchanged(state);
-  const vote = { ...state.vote, ...change, leftIds, bytes: state.vote.bytes + bytes };
+  if (state.vote.remainingIds.length === 0 || ids.length !== state.vote.remainingIds.length)
+    return unchanged(state);
+  const vote = { ...state.vote, ...change, remainingIds, bytes: state.vote.bytes + bytes };
   const next = { ...state, vote, since: at };
-  if (vote.bytes > state.limits.mostBytes)
-    return intend(next, { do: 'abort', refusal: tooLarge(state.limits.mostBytes) });
-  if (leftIds.length === 0) return conclude(next);
+  if (vote.bytes > state.limits.maxBytes)
+    return intend(next, { do: 'abort', refusal: tooLarge(state.limits.maxBytes) });
+  if (remainingIds.length === 0) return conclude(next);
   if (at >= state.publication.deadline.getTime()) return intend(next, { do: 'abort', refusal: OUT_OF_TIME });
   return state.isRetrying
     ? unchanged(next)
@@ -257,14 +258,15 @@ function ask(state: Preparing): Decision {
   if (manifests === null) return { state, effects: [{ do: 'seal' }] };
   const effects: PublishEffect[] = [];
   if (state.ownIssues === null) effects.push({ do: 'check', manifests });
-  if (state.vote.leftIds.length > 0) effects.push({ do: 'prepare', ids: state.vote.leftIds, manifests });
+  if (state.vote.remainingIds.length > 0)
+    effects.push({ do: 'prepare', ids: state.vote.remainingIds, manifests });
   return effects.length > 0 ? { state, effects } : conclude(state);
 }
 
 /** Speaks only when everything is in, so that one answer names every problem of every entity. */
 function conclude(state: Preparing): Decision {
   const { publication, manifests, ownIssues, vote } = state;
-  if (manifests === null || ownIssues === null || vote.leftIds.length > 0) return { state, effects: [] };
+  if (manifests === null || ownIssues === null || vote.remainingIds.length > 0) return { state, effects: [] };
   const issues = [...ownIssues, ...vote.issues];
   if (issues.length > 0) return intend(state, { do: 'abort', refusal: notPublishable(publication, issues) });
   // A no without a reason: the records service applied an abort before the prepare arrived.
@@ -291,8 +293,8 @@ function notPublishable(publication: Publication, issues: readonly Issue[]): Ref
   };
 }
 
-function tooLarge(mostBytes: number): Refusal {
-  const message = `The resources that are published together may have ${mostBytes} bytes of metadata, and these have more.`;
+function tooLarge(maxBytes: number): Refusal {
+  const message = `The resources that are published together may have ${maxBytes} bytes of metadata, and these have more.`;
   return {
     kind: 'too_large',
     message: 'A validation error occurred.',

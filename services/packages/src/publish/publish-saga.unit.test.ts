@@ -12,7 +12,7 @@ import {
   type PublishState,
 } from './publish-saga.ts';
 
-const limits = { blockedMs: 1000, reachMs: 5000, retryMs: 50, mostBytes: 1_000 };
+const limits = { blockedMs: 1000, reachMs: 5000, retryMs: 50, maxBytes: 1_000 };
 const aPackage: Publication = {
   id: 'x',
   subject: 'package',
@@ -53,13 +53,13 @@ const opened = (publication = aPackage, at = 0): PublishInput => ({
 });
 const sealed: PublishInput = { type: 'sealed', manifests };
 const checked = (...issues: Issue[]): PublishInput => ({ type: 'checked', issues });
-const both = { ids: ['r1', 'r2'], leftIds: [], bytes: 0, at: 0 };
+const both = { ids: ['r1', 'r2'], remainingIds: [], bytes: 0, at: 0 };
 const prepared = (...stagedIds: string[]): PublishInput => ({ type: 'prepared', stagedIds, ...both });
 const refused = (...issues: Issue[]): PublishInput => ({ type: 'refused', issues, ...both });
 /** Of `r1` alone, `r2` being too much beside it. */
-const first = { ids: ['r1', 'r2'], leftIds: ['r2'], bytes: 600, at: 4_000 };
+const first = { ids: ['r1', 'r2'], remainingIds: ['r2'], bytes: 600, at: 4_000 };
 /** Of the other one. */
-const rest = { ids: ['r2'], leftIds: [], bytes: 300, at: 8_000 };
+const rest = { ids: ['r2'], remainingIds: [], bytes: 300, at: 8_000 };
 const aloneSays = (
   change: { type: 'prepared'; stagedIds: string[] } | { type: 'refused'; issues: Issue[] },
 ): PublishInput => ({ ...both, ids: ['r1'], ...change });

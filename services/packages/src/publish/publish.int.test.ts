@@ -137,9 +137,9 @@ describe('publishing a package', () => {
   test('repeats the call until the records service has voted on all resources', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1', 'r2', 'r3']);
     const agreed = new Set<string>();
-    fixture.peers.say.prepare = async ({ ids: [one = '', ...leftIds] }) => {
+    fixture.peers.say.prepare = async ({ ids: [one = '', ...remainingIds] }) => {
       agreed.add(one);
-      return { isPrepared: true, stagedIds: [...agreed], leftIds, bytes: '20' };
+      return { isPrepared: true, stagedIds: [...agreed], remainingIds, bytes: '20' };
     };
     await publishPackage(id);
     const { prepared } = fixture.peers;
@@ -155,7 +155,7 @@ describe('publishing a package', () => {
     const { id } = await aPackageWith(fixture, first, ['r1', 'r2']);
     let isOfTheReleaseBefore = true;
     fixture.peers.say.prepare = async ({ ids }) => {
-      if (ids.length === 2) return { isPrepared: true, stagedIds: ['r1'], leftIds: ['r2'] };
+      if (ids.length === 2) return { isPrepared: true, stagedIds: ['r1'], remainingIds: ['r2'] };
       const stagedIds = isOfTheReleaseBefore ? ['r1'] : ['r1', 'r2'];
       isOfTheReleaseBefore = false;
       return { isPrepared: true, stagedIds };
@@ -167,8 +167,8 @@ describe('publishing a package', () => {
 
   test('is refused when its resources are too large together, and leaves nothing held', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1', 'r2']);
-    fixture.peers.say.prepare = async ({ ids: [one = '', ...leftIds] }) => {
-      return { isPrepared: true, stagedIds: [one], leftIds, bytes: String(MOST_BYTES) };
+    fixture.peers.say.prepare = async ({ ids: [one = '', ...remainingIds] }) => {
+      return { isPrepared: true, stagedIds: [one], remainingIds, bytes: String(MOST_BYTES) };
     };
     expect(await failure(publishPackage(id))).toEqual({
       kind: 'too_large',

@@ -332,7 +332,7 @@ describe('an owner that was away longer than its lease', () => {
         observed: () => undefined,
       },
       late,
-      { blockedMs: 60_000, reachMs: 60_000, retryMs: 1, mostBytes: 1_000_000 },
+      { blockedMs: 60_000, reachMs: 60_000, retryMs: 1, maxBytes: 1_000_000 },
     );
     await drive.settled;
     expect([await drive.answer, seals]).toEqual([{ outcome: 'elsewhere' }, 1]);

@@ -102,8 +102,8 @@ async function prepare(
 ): Promise<PublishInput | 'blocked'> {
   const reply: PrepareReply = await ports.participants.prepare(publication, ids, manifests);
   if (reply.outcome === 'blocked') return 'blocked';
-  const { leftIds, bytes } = reply;
-  const part = { ids, leftIds, bytes, at: ports.now().getTime() };
+  const { remainingIds, bytes } = reply;
+  const part = { ids, remainingIds, bytes, at: ports.now().getTime() };
   switch (reply.outcome) {
     case 'prepared':
       return { type: 'prepared', stagedIds: reply.stagedIds, ...part };

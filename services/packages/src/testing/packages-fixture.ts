@@ -83,7 +83,7 @@ export async function packagesFixture(): Promise<PackagesFixture> {
           reachMs: 60_000,
           retryMs: 20,
           scanEveryMs: 100,
-          mostBytes: 67_108_864,
+          maxBytes: 67_108_864,
           ...publish,
         },
       };

@@ -18,7 +18,7 @@ type PrepareReply = {
   blockedBy?: string;
   issues?: Issue[];
   stagedIds?: string[];
-  leftIds?: string[];
+  remainingIds?: string[];
   bytes?: string;
 };
 

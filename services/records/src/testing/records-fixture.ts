@@ -86,7 +86,7 @@ export async function recordsFixture() {
     findDoisOfOtherKind: async () => new Set(),
     afterDelete: leavePackages({ forgetRecords }, logger),
     waitUntilRelayed: async () => true,
-    nudge: () => undefined,
+    wakeRelay: () => undefined,
     logger,
   });
   const versions: VersionResources__Output[] = [];

@@ -1,4 +1,4 @@
-import type { ForgetFilesRequest__Output, ForgetFilesResponse } from '@kr/contracts';
+import type { ClearPreviewRequest__Output, ClearPreviewResponse } from '@kr/contracts';
 import { appendEvents, type ReceivedEvent } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { getEntity, type LifecycleContext, requireDraft, transact } from '../context/context.ts';
@@ -13,20 +13,20 @@ interface DeletedFile {
 }
 
 /**
- * RPC ForgetFiles: a draft does not keep a preview that its editor has deleted.
+ * RPC ClearPreview: clears the preview of a draft if it is one of these deleted files.
  *
  * @throws ServiceError
  *   - `not_found`: no such entity, or it has no draft
  *   - `unauthenticated`, `forbidden`: the caller may not write its files
  */
-export function forgetFiles(context: LifecycleContext) {
+export function clearPreview(context: LifecycleContext) {
   return async (
-    { id, keys }: ForgetFilesRequest__Output,
+    { id, keys }: ClearPreviewRequest__Output,
     { principal }: CallContext,
-  ): Promise<ForgetFilesResponse> => {
+  ): Promise<ClearPreviewResponse> => {
     const entity = await getEntity(context, id);
     permit(principal, 'write_files', entity, requireDraft(entity), context.now());
-    await forgetPreviews(
+    await clearPreviews(
       context,
       keys.map((key) => ({ id, key })),
     );
@@ -40,12 +40,12 @@ export const FILE_DELETED_SUBJECTS = ['knowledge.files.entry.deleted'] as const;
  * Consumes `knowledge.files.entry.deleted`: removes a deleted preview from its draft. A draft that is being published is
  * skipped; its files were counted when they were sealed.
  */
-export function forgetDeletedFiles(context: LifecycleContext) {
+export function clearDeletedPreviews(context: LifecycleContext) {
   return async (events: readonly ReceivedEvent<'knowledge.files.entry.deleted'>[]): Promise<void> => {
     const deleted = events.map(({ payload }) => ({ id: payload.entityId, key: payload.key }));
     // The event may be late: a file of the same name may be there again.
     const counts = await context.describeBuckets([...new Set(deleted.map(({ id }) => id))]);
-    await forgetPreviews(
+    await clearPreviews(
       context,
       deleted.filter(({ id, key }) => counts.get(id)?.keys.includes(key) !== true),
     );
@@ -53,14 +53,14 @@ export function forgetDeletedFiles(context: LifecycleContext) {
 }
 
 /** The same for all drafts, when events were lost. */
-export async function forgetLostFiles(context: LifecycleContext): Promise<void> {
+export async function clearLostPreviews(context: LifecycleContext): Promise<void> {
   for (let afterId = ''; ; ) {
     const previews = await context.database.$queryRawUnsafe<DeletedFile[]>(PREVIEWS, afterId);
     const last = previews.at(-1);
     if (last === undefined) return;
     const counts = await context.describeBuckets(previews.map(({ id }) => id));
-    const gone = previews.filter(({ id, key }) => counts.get(id)?.keys.includes(key) !== true);
-    if (gone.length > 0) await forgetPreviews(context, gone);
+    const missing = previews.filter(({ id, key }) => counts.get(id)?.keys.includes(key) !== true);
+    if (missing.length > 0) await clearPreviews(context, missing);
     afterId = last.id;
   }
 }
@@ -69,16 +69,16 @@ const PREVIEWS = `
   select id, document -> 'files' ->> 'default_preview' as key from draft
   where id > $1 and document -> 'files' ->> 'default_preview' is not null order by id limit 200`;
 
-async function forgetPreviews(context: LifecycleContext, gone: readonly DeletedFile[]): Promise<void> {
+async function clearPreviews(context: LifecycleContext, deleted: readonly DeletedFile[]): Promise<void> {
   const { kind, now } = context;
   await transact(context, async (tx) => {
     await lockEntities(
       tx,
-      gone.map(({ id }) => id),
+      deleted.map(({ id }) => id),
     );
     const rows = await tx.$queryRawUnsafe<(Omit<SavedDraft, 'parentId'> & { parent_id: string })[]>(
-      FORGET,
-      JSON.stringify(gone),
+      CLEAR,
+      JSON.stringify(deleted),
       now().toISOString(),
     );
     const saved = rows.map(({ id, parent_id, revision }) =>
@@ -88,14 +88,14 @@ async function forgetPreviews(context: LifecycleContext, gone: readonly DeletedF
   });
 }
 
-const FORGET = `
+const CLEAR = `
   update draft d
   set document = jsonb_set(d.document, '{files,default_preview}', 'null'), revision = d.revision + 1,
       updated_at = $2::timestamptz
   from version v
   where v.id = d.id and d.locked_by is null
     and exists (
-      select from jsonb_to_recordset($1::jsonb) as gone(id text, key text)
-      where gone.id = d.id and gone.key = d.document -> 'files' ->> 'default_preview'
+      select from jsonb_to_recordset($1::jsonb) as deleted(id text, key text)
+      where deleted.id = d.id and deleted.key = d.document -> 'files' ->> 'default_preview'
     )
   returning d.id, v.parent_id, d.revision`;

@@ -5,7 +5,13 @@ import type { Sql } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import { type LifecycleContext, type LifecycleDeps, transact } from '../context/context.ts';
+import {
+  type Decision,
+  type LifecycleContext,
+  type LifecycleDeps,
+  type PublicationResolver,
+  transact,
+} from '../context/context.ts';
 import { publishChanges } from '../events/revisions.ts';
 import { assertService } from '../model/access.ts';
 import type { Publication } from '../model/kind.ts';
@@ -29,7 +35,7 @@ export async function applyDecision(
     const participant = await deps.store.lockParticipant(tx, publicationId);
     switch (onDecide(participant, isCommitted)) {
       case 'apply':
-        if (participant !== null) await show(deps, tx, participant);
+        if (participant !== null) await reveal(deps, tx, participant);
         break;
       case 'drop':
         // A decision that arrives before its prepare leaves a row that rejects that prepare.
@@ -46,10 +52,10 @@ export async function applyDecision(
   await failpoint('records.apply.after');
 }
 
-async function show({ kind, store, now }: LifecycleDeps, tx: Sql, participant: Participant): Promise<void> {
+async function reveal({ kind, store, now }: LifecycleDeps, tx: Sql, participant: Participant): Promise<void> {
   const { publicationId, packageId } = participant;
   const publication: Publication = { id: publicationId, packageId, recordIds: [] };
-  const published = await store.showStaged(tx, publicationId, now());
+  const published = await store.revealStaged(tx, publicationId, now());
   // The previous release did not send the actor.
   const actor = participant.actor ?? actorOf(servicePrincipal('packages', publicationId));
   const metadata = { publication: publicationId, ...(packageId !== '' && { package: packageId }) };
@@ -80,4 +86,62 @@ export function decidePublication(context: LifecycleContext) {
     await applyDecision(context, publicationId, isCommitted);
     return {};
   };
+}
+
+type FinalDecision = Exclude<Decision, 'undecided'>;
+
+const MAX_DECISIONS = 10_000;
+
+export function createPublicationResolver(deps: LifecycleDeps): PublicationResolver {
+  const decisions = new Map<string, FinalDecision>();
+
+  // Each reader sends a separate query: a response in flight may be older than the state that the reader read.
+  async function readDecisions(ids: readonly string[]): Promise<readonly string[]> {
+    if (ids.length === 0) return [];
+    try {
+      for (const [id, decision] of await deps.resolvePublications(ids)) {
+        if (decision !== 'undecided') remember(decisions, id, decision);
+      }
+      return [];
+    } catch (error) {
+      deps.logger.warn({ err: error, publications: ids.length }, 'the coordinator cannot be reached');
+      return ids;
+    }
+  }
+
+  return {
+    async resolve(publicationIds) {
+      const unread = await readDecisions(publicationIds.filter((id) => !decisions.has(id)));
+      const unknown = new Map(unread.map((id) => [id, unresolved()]));
+      const decided = publicationIds.flatMap((id) => entry(decisions, id));
+      let isChanged = false;
+      for (const [id, decision] of decided) {
+        try {
+          await applyDecision(deps, id, decision === 'committed');
+          isChanged = true;
+        } catch (error) {
+          // A decision is not visible before it is stored, and the others need not wait for it.
+          deps.logger.error({ err: error, publicationId: id }, 'a decision could not be applied');
+          unknown.set(id, ServiceError.from(error));
+        }
+      }
+      return { isChanged, unknown };
+    },
+  };
+}
+
+/** Whether it is published is unknown, so no answer, including the old version, would be correct. */
+function unresolved(): ServiceError {
+  return new ServiceError('unavailable', 'A publication is being decided.', { retryAfterMs: 1_000 });
+}
+
+function remember(decisions: Map<string, FinalDecision>, id: string, decision: FinalDecision): void {
+  decisions.set(id, decision);
+  const [oldest] = decisions.keys();
+  if (decisions.size > MAX_DECISIONS && oldest !== undefined) decisions.delete(oldest);
+}
+
+function entry(decisions: ReadonlyMap<string, FinalDecision>, id: string): [string, FinalDecision][] {
+  const decision = decisions.get(id);
+  return decision === undefined ? [] : [[id, decision]];
 }
