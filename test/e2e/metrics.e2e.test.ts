@@ -77,23 +77,23 @@ test('a finished one is counted, timed, and removed from the open ones', async (
   }, PATIENT);
   expect((await publish(main)).status).toBe(202);
   const committed = { subject: 'package', outcome: 'committed' };
-  await until(async () => (await packages('publications_settled_total', committed)) === 1, PATIENT);
+  await until(async () => (await packages('publications_finished_total', committed)) === 1, PATIENT);
   expect({
     started: await packages('publications_started_total', { subject: 'package' }),
     committed: await packages('publications_committed_total', { subject: 'package' }),
     decided: await packages('publication_decision_seconds_count', committed),
-    settled: await packages('publication_settling_seconds_count', committed),
+    settled: await packages('publication_duration_seconds_count', committed),
     open: await packages('publications_open'),
     oldest: await packages('publications_open_oldest_seconds'),
   }).toEqual({ started: 1, committed: 1, decided: 1, settled: 1, open: 0, oldest: 0 });
-  expect(await packages('publication_settling_seconds_sum', committed)).toBeGreaterThan(0);
+  expect(await packages('publication_duration_seconds_sum', committed)).toBeGreaterThan(0);
 });
 
 test('one that was wrong is counted as refused, with the reason', async () => {
   const wrong = await newRecord('ab');
   expect((await publish(wrong)).status).toBe(400);
   const refused = { subject: 'record', outcome: 'refused' };
-  await until(async () => (await packages('publications_settled_total', refused)) === 1, PATIENT);
+  await until(async () => (await packages('publications_finished_total', refused)) === 1, PATIENT);
   expect({
     refused: await packages('publications_refused_total', { subject: 'record', reason: 'not_publishable' }),
     decided: await packages('publication_decision_seconds_count', refused),
@@ -114,13 +114,13 @@ test('one that could not be decided is counted as aborted, is open until everybo
     isOld: (await packages('publications_open_oldest_seconds', { state: 'ABORTED' })) > 0,
   }).toEqual({ aborted: 1, refused: 1, isRetried: true, isOld: true });
   const missed = { participant: 'files' };
-  await until(async () => (await packages('publication_decisions_missed_total', missed)) > 0, PATIENT);
+  await until(async () => (await packages('publication_decisions_undelivered_total', missed)) > 0, PATIENT);
   await until(async () => (await packages('publications_resumed_total', { state: 'ABORTED' })) > 0, PATIENT);
   await letGo();
   await until(async () => (await packages('publications_open')) === 0, PATIENT);
   const settled = { subject: 'record', outcome: 'aborted' };
-  await until(async () => (await packages('publications_settled_total', settled)) > 0, PATIENT);
-  expect(await packages('publications_settled_total', settled)).toBe(1);
+  await until(async () => (await packages('publications_finished_total', settled)) > 0, PATIENT);
+  expect(await packages('publications_finished_total', settled)).toBe(1);
 });
 
 test('locks are counted by their holders, and so are their queries to the coordinator', async () => {

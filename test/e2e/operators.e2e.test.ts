@@ -187,7 +187,7 @@ describe('kr admin publications show', () => {
 
   test('prints the holder of an undecided one, and its deadline', async () => {
     const shown = JSON.parse((await kr('show', await idOf(held.id), '--json')).out);
-    expect(shown).toMatchObject({ state: 'PREPARING', decided_at: null, settled_at: null, refusal: null });
+    expect(shown).toMatchObject({ state: 'PREPARING', decided_at: null, finished_at: null, refusal: null });
     expect(Date.parse(shown.deadline) - Date.parse(shown.created_at)).toBe(600_000);
     expect(Date.parse(shown.lease_until)).toBeGreaterThan(Date.parse(shown.created_at));
   });

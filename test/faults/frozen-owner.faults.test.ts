@@ -89,14 +89,14 @@ interface Row {
   state: string;
   epoch: number;
   decided_at: Date;
-  settled_at: Date;
+  finished_at: Date;
 }
 
 /** The publication of a package in its row, once it is done. */
 async function settledBy({ main }: PackageWithFiles): Promise<Row | undefined> {
   const { rows } = await databases
     .pool('packages')
-    .query<Row>(`select id, state, epoch, decided_at, settled_at from publication where entity_id = $1`, [
+    .query<Row>(`select id, state, epoch, decided_at, finished_at from publication where entity_id = $1`, [
       main.id,
     ]);
   expect(rows.length).toBeLessThanOrEqual(1);

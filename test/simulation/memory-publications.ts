@@ -211,7 +211,7 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
     },
 
     decisions: {
-      async settleOverdue(publicationIds, now) {
+      async readAfterDeadlines(publicationIds, now) {
         await connection.step();
         const found = publicationIds.flatMap((id) => connection.get(publications, id) ?? []);
         return Promise.all(

@@ -35,7 +35,7 @@ export const MUTANTS: readonly Variation[] = [
     name: '"aborted" is answered without being written',
     decisions: ({ decisions, log }) => ({
       ...decisions,
-      async settleOverdue(ids, now) {
+      async readAfterDeadlines(ids, now) {
         const rows = await Promise.all(ids.map((id) => log.read(id)));
         return rows.flatMap((row): Publication[] => {
           if (row === undefined) return [];

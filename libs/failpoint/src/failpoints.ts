@@ -40,8 +40,8 @@ export const FAILPOINTS = [
   'records.apply.after',
   'records.resolve.before',
   'records.resolve.after',
-  'records.janitor.before',
-  'records.janitor.after',
+  'records.stale-locks.before',
+  'records.stale-locks.after',
   // The files service as a participant.
   'files.seal.before',
   'files.seal.inside',

@@ -18,7 +18,7 @@ create table publication (
   actor jsonb,
   created_at timestamptz(3) not null,
   decided_at timestamptz(3),
-  settled_at timestamptz(3),
+  finished_at timestamptz(3),
   check ((state = 'PREPARING') = (decided_at is null)),
   check (refusal is null or state in ('ABORTED', 'ABORT_DONE'))
 );
@@ -26,7 +26,7 @@ create table publication (
 create unique index publication_active on publication (entity_id) where state = 'PREPARING';
 create index publication_unfinished on publication (lease_until) where state in ('PREPARING', 'COMMITTED', 'ABORTED');
 create index publication_of_entity on publication (entity_id, created_at desc);
-create index publication_settled on publication (settled_at) where settled_at is not null;
+create index publication_finished on publication (finished_at) where finished_at is not null;
 
 -- A decision never changes, even if the code has a bug.
 create function refuse_changed_decision() returns trigger language plpgsql as $$

@@ -17,7 +17,7 @@ export interface Observations {
 }
 
 export function observations(logger: Logger, now: () => Date): Observations {
-  const { count, decided, settled } = instruments();
+  const { count, decided, finished } = instruments();
 
   const observeDecision = (publication: Publication): void => {
     const { subject, refusal } = publication;
@@ -45,18 +45,18 @@ export function observations(logger: Logger, now: () => Date): Observations {
         case 'committed':
         case 'aborted':
           return observeDecision(publication);
-        case 'settled': {
+        case 'finished': {
           const outcome = outcomeOf(publication);
-          count.settled({ subject, outcome });
-          settled(secondsSince(publication.createdAt, now()), { subject, outcome });
-          return logger.debug(about(publication), 'publication settled');
+          count.finished({ subject, outcome });
+          finished(secondsSince(publication.createdAt, now()), { subject, outcome });
+          return logger.debug(about(publication), 'publication finished');
         }
         case 'retried':
           count.retried({ subject });
           return logger.warn({ ...about(publication), err: fact.cause }, 'publication step failed');
-        case 'missed': {
+        case 'undelivered': {
           const { participant } = fact;
-          count.missed({ subject, participant });
+          count.undelivered({ subject, participant });
           return logger.warn(
             { ...about(publication), participant, err: fact.cause },
             'publication decision not delivered',
@@ -64,7 +64,7 @@ export function observations(logger: Logger, now: () => Date): Observations {
         }
         case 'failed':
           count.failed({ subject });
-          return logger.error({ ...about(publication), err: fact.cause }, 'publication drive failed');
+          return logger.error({ ...about(publication), err: fact.cause }, 'publication run failed');
         default:
           return fact satisfies never;
       }
@@ -74,7 +74,7 @@ export function observations(logger: Logger, now: () => Date): Observations {
       logger.error({ publication_id: publicationId }, 'publication unknown: this database lost its history');
     },
     scanFailed(cause) {
-      logger.warn({ err: cause }, 'unfinished publications could not be looked for');
+      logger.warn({ err: cause }, 'the scan for unfinished publications failed');
     },
     mirrorDeferred(packageId, cause) {
       count.mirrorDeferred();
@@ -121,13 +121,13 @@ function instruments() {
       started: counting('publications_started', 'Publications that were opened.', bySubject),
       resumed: counting(
         'publications_resumed',
-        'Publications that another owner went on with.',
+        'Publications that another owner resumed.',
         bySubjectAnd('state', OPEN_STATES),
       ),
       committed: counting('publications_committed', 'Publications that became visible.', bySubject),
       refused: counting(
         'publications_refused',
-        'Publications that were wrong, or in the way of another.',
+        'Publications with problems, or in conflict with another.',
         bySubjectAnd('reason', ['not_publishable', 'conflict']),
       ),
       aborted: counting(
@@ -135,24 +135,24 @@ function instruments() {
         'Publications that could not be decided in time.',
         bySubjectAnd('reason', ['unavailable']),
       ),
-      settled: counting(
-        'publications_settled',
-        'Publications that everybody has carried out.',
+      finished: counting(
+        'publications_finished',
+        'Publications that all participants have applied.',
         bySubjectAnd('outcome', OUTCOMES),
       ),
       retried: counting('publication_steps_retried', 'Steps that failed and are repeated.', bySubject),
-      missed: counting(
-        'publication_decisions_missed',
+      undelivered: counting(
+        'publication_decisions_undelivered',
         'Decisions that did not reach a participant.',
         bySubjectAnd('participant', PARTICIPANTS),
       ),
-      failed: counting('publication_drives_failed', 'Owners that stopped at an unexpected error.', bySubject),
+      failed: counting('publication_runs_failed', 'Owners that stopped at an unexpected error.', bySubject),
       unknown: counting(
         'publications_unknown',
         'Publications that participants know and this database lost.',
         [{}],
       ),
-      mirrorDeferred: counting('package_mirrors_delayed', 'Resource lists that went by event, not at once.', [
+      mirrorDeferred: counting('package_mirrors_deferred', 'Resource lists that were sent by event instead of a call.', [
         {},
       ]),
     },
@@ -160,9 +160,9 @@ function instruments() {
       name: 'publication_decision_seconds',
       description: 'From the opening of a publication to its decision.',
     }),
-    settled: durations(METER, {
-      name: 'publication_settling_seconds',
-      description: 'From the opening of a publication until everybody has carried it out.',
+    finished: durations(METER, {
+      name: 'publication_duration_seconds',
+      description: 'From the opening of a publication until all participants have applied it.',
     }),
   };
 }

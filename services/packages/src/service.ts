@@ -21,9 +21,9 @@ import { dropLostRecords, onRecordDraftDeleted } from './consume/on-record-draft
 import { openContext, type PackagesContext } from './context.ts';
 import { associate, dissociate, listContextResources } from './package-context/context-resources.ts';
 import { updateContext } from './package-context/update-context.ts';
-import { forgetPublications, observePublications } from './publish/maintenance.ts';
+import { deleteOldPublications, observePublications } from './publish/maintenance.ts';
 import { openPublishing, type Publishing } from './publish/open-publishing.ts';
-import { publish, publishAndShow } from './publish/publish.ts';
+import { publish, publishAndRead } from './publish/publish.ts';
 import { listPublications, readPublication } from './publish/reports.ts';
 import { resolvePublications } from './publish/resume-publications.ts';
 import { validate } from './publish/validate.ts';
@@ -75,7 +75,7 @@ function publicationRpcs(
   { ReadEntities }: LifecycleHandlers,
 ): Handlers<Definitions['publications']> {
   return {
-    Publish: publishAndShow(publish(publishing.publish), ReadEntities),
+    Publish: publishAndRead(publish(publishing.publish), ReadEntities),
     Validate: validate(context),
     ResolvePublications: resolvePublications(publishing.resolve),
   };
@@ -133,7 +133,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
         dois,
         publishing.resumption,
         startPurging(context, config.removalRetentionMs),
-        forgetPublications({ ...context, failed }),
+        deleteOldPublications({ ...context, failed }),
         observePublications({ ...context, failed }),
       ],
       close: async () => {

@@ -45,7 +45,7 @@ const COMMANDS = [
   'read',
   'finish',
   'postpone',
-  'settleOverdue',
+  'readAfterDeadlines',
   'insertTombstones',
   'claim',
   'findOwnCommitted',
@@ -287,8 +287,8 @@ function twin({
         return isDecided(publication) ? log.finish(publication, now) : 'not what an owner does';
       case 'postpone':
         return log.postpone(publication, ['files'], now);
-      case 'settleOverdue':
-        return byId(await decisions.settleOverdue([publication.id, newId], now));
+      case 'readAfterDeadlines':
+        return byId(await decisions.readAfterDeadlines([publication.id, newId], now));
       default:
         return name satisfies never;
     }

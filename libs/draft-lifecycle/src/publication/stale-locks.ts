@@ -25,7 +25,7 @@ export async function resolveOldLocks(
   ageMs: number,
 ): Promise<void> {
   const old = await store.preparedBefore(database, new Date(now().getTime() - ageMs), BATCH);
-  if (old.length > 0) await around('records.janitor', publications.resolve)(old);
+  if (old.length > 0) await around('records.stale-locks', publications.resolve)(old);
 }
 
 /** Resolves old locks, at once and on a timer. Also deletes rows of publications that ended a month ago. */

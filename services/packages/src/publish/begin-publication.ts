@@ -32,19 +32,20 @@ export interface BeginDeps {
   readonly times: PublicationTimes;
   now(): Date;
   newId(): string;
-  readonly packageVersion: Pick<PackageVersion, 'see'>;
+  readonly packageVersion: Pick<PackageVersion, 'read'>;
 }
 
 /**
- * T1 for a package, in one statement: its draft, if it is as it was seen, is locked and the publication exists.
+ * Begins the publication of a package, in one statement that locks its draft, if it is still at the revision of the
+ * snapshot, and inserts the publication.
  */
 export async function beginPackage(
   deps: BeginDeps,
   packageId: string,
   options: PublishOptions,
-  seen?: PackageSnapshot,
+  snapshot?: PackageSnapshot,
 ): Promise<BeginResult> {
-  const draft = seen ?? (await deps.packageVersion.see(packageId));
+  const draft = snapshot ?? (await deps.packageVersion.read(packageId));
   if (draft === undefined) return { kind: 'absent' };
   assertRevision(options.ifRevision, draft);
   if (draft.lockedBy !== null) return { kind: 'joined', publicationId: draft.lockedBy };
@@ -62,11 +63,11 @@ export async function beginPackage(
     actor: options.actor,
   };
   const publication = await insertLocking(deps.database, opened, revision);
-  // Undefined: somebody else was quicker, to change the draft or to publish it.
+  // Undefined: a concurrent request has changed the draft or is publishing it.
   return publication === undefined ? beginPackage(deps, packageId, options) : { kind: 'opened', publication };
 }
 
-/** T1 for a resource alone: its draft lives elsewhere and is locked when it is prepared. */
+/** Begins the publication of a resource alone: the records service locks its draft when it is prepared. */
 export async function beginRecord(
   deps: BeginDeps,
   recordId: string,
@@ -86,7 +87,7 @@ export async function beginRecord(
   });
   if (publication !== undefined) return { kind: 'opened', publication };
   const running = await runningPublication(deps.database, recordId);
-  // None: the one that was in the way has just been decided.
+  // None: the conflicting publication has just been decided.
   if (running === undefined) return beginRecord(deps, recordId, options);
   // Only the records service knows the revision, and it was called with another one.
   if (options.ifRevision !== 0 && options.ifRevision !== running.ifRevision) throw draftLocked();

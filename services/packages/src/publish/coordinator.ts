@@ -10,12 +10,12 @@ export interface Coordinator {
   run(publication: Publication): Run;
   /** The decision of a publication, by any owner; `unknown` when there is none before the given instant. */
   outcome(publicationId: string, until: Date): Promise<PublishAnswer>;
-  /** Waits until none is running any more. */
+  /** Waits until none is running. */
   idle(): Promise<void>;
 }
 
 const FIRST_POLL_MS = 20;
-const SLOWEST_POLL_MS = 250;
+const MAX_POLL_MS = 250;
 
 export function startCoordinator(ports: PublishPorts, limits: PublishLimits): Coordinator {
   const runs = new Map<string, Run>();
@@ -24,7 +24,7 @@ export function startCoordinator(ports: PublishPorts, limits: PublishLimits): Co
     // The caller's deadline ends its call, never the publication.
     const started = detached(() => runPublication(ports, publication, limits));
     runs.set(publication.id, started);
-    void started.settled.then(() => {
+    void started.finished.then(() => {
       if (runs.get(publication.id) === started) runs.delete(publication.id);
     });
     return started;
@@ -33,7 +33,7 @@ export function startCoordinator(ports: PublishPorts, limits: PublishLimits): Co
   const outcome = async (publicationId: string, until: Date): Promise<PublishAnswer> => {
     const own = await runs.get(publicationId)?.answer;
     if (own?.outcome === 'committed' || own?.outcome === 'refused') return own;
-    for (let pauseMs = FIRST_POLL_MS; ports.now() < until; pauseMs = Math.min(pauseMs * 2, SLOWEST_POLL_MS)) {
+    for (let pauseMs = FIRST_POLL_MS; ports.now() < until; pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS)) {
       const row = await ports.log.read(publicationId);
       const answer = row === undefined ? undefined : answerOf(row);
       if (answer !== undefined) return answer;
@@ -46,7 +46,7 @@ export function startCoordinator(ports: PublishPorts, limits: PublishLimits): Co
     run,
     outcome,
     idle: async () => {
-      await Promise.all([...runs.values()].map(({ settled }) => settled));
+      await Promise.all([...runs.values()].map(({ finished }) => finished));
     },
   };
 }

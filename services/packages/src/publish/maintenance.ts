@@ -1,34 +1,34 @@
 import type { Sql } from '@kr/database';
 import { observeGauges, type Reading } from '@kr/telemetry';
 
-export interface ForgetDeps {
+export interface DeletionDeps {
   readonly database: Sql;
   now(): Date;
   failed(cause: unknown): void;
 }
 
-/** How long a repeated request still finds the answer of its publication. */
-const KEEP_MS = 30 * 86_400_000;
+/** Milliseconds that the answer to a repeated request is stored. */
+const RETENTION_MS = 30 * 86_400_000;
 const EVERY_MS = 3_600_000;
 const BATCH = 5_000;
 
-/** Removes publications that were settled long ago, at once and every hour. Runs until stopped. */
-export function forgetPublications(deps: ForgetDeps): { stop(): void } {
-  void forgetOnce(deps);
-  const timer = setInterval(() => void forgetOnce(deps), EVERY_MS);
+/** Deletes publications that finished long ago, at once and every hour. Runs until stopped. */
+export function deleteOldPublications(deps: DeletionDeps): { stop(): void } {
+  void deleteOldOnce(deps);
+  const timer = setInterval(() => void deleteOldOnce(deps), EVERY_MS);
   timer.unref();
   return { stop: () => clearInterval(timer) };
 }
 
-/** No participant queries them: settled means that every participant has applied them. */
-export async function forgetOnce({ database, now, failed }: ForgetDeps): Promise<void> {
-  const before = new Date(now().getTime() - KEEP_MS);
+/** No participant queries them: all participants have applied a finished publication. */
+export async function deleteOldOnce({ database, now, failed }: DeletionDeps): Promise<void> {
+  const before = new Date(now().getTime() - RETENTION_MS);
   try {
     for (let removed = BATCH; removed === BATCH; ) {
       removed = await database.$executeRawUnsafe(
         `delete from publication where id in (
            select id from publication
-           where state in ('DONE', 'ABORT_DONE') and settled_at < $1::timestamptz limit ${BATCH}
+           where state in ('DONE', 'ABORT_DONE') and finished_at < $1::timestamptz limit ${BATCH}
          )`,
         before.toISOString(),
       );
@@ -48,10 +48,10 @@ export interface ObservePublicationsDeps {
 const OPEN_STATES = ['PREPARING', 'COMMITTED', 'ABORTED'] as const;
 
 const GAUGES = {
-  open: { name: 'publications_open', description: 'Publications that somebody still has to work on.' },
+  open: { name: 'publications_open', description: 'Unfinished publications.' },
   oldest: {
     name: 'publications_open_oldest_seconds',
-    description: 'Age of the oldest publication in that state; 0 when there is none.',
+    description: 'Age of the oldest publication in that state; 0 if there is none.',
     unit: 's',
   },
 } as const;

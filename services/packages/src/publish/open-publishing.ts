@@ -50,7 +50,7 @@ export function openPublishing(
       observed: (fact) => {
         observed.publicationFact(fact);
         // Consumers that run before the participants are notified would query the outcome.
-        if (fact.fact === 'settled' || fact.fact === 'missed') context.wakeRelay();
+        if (fact.fact === 'finished' || fact.fact === 'undelivered') context.wakeRelay();
       },
     },
     config,
@@ -68,7 +68,7 @@ export function openPublishing(
       coordinator,
       authorise: { package: authorisePackage(context), record: authoriseRecord(context) },
       begin: {
-        package: withBeginFailpoint((id, options, seen) => beginPackage(begin, id, options, seen)),
+        package: withBeginFailpoint((id, options, snapshot) => beginPackage(begin, id, options, snapshot)),
         record: withBeginFailpoint((id, options) => beginRecord(begin, id, options)),
       },
       findOwnCommitted: (id, requestedBy) => findOwnCommitted(database, id, requestedBy),
@@ -91,7 +91,7 @@ function authorisePackage(context: PackagesContext): PublishDeps['authorise']['p
     permit(principal, 'publish', entity, content, context.now());
     return entity.draft === null
       ? { notFoundError: notFound() }
-      : { seen: packageSnapshot(entity), parentIds: [entity.parent.id] };
+      : { snapshot: packageSnapshot(entity), parentIds: [entity.parent.id] };
   };
 }
 

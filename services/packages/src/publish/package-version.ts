@@ -21,7 +21,7 @@ import type { FileManifest } from './publish-saga.ts';
 export interface PackageSnapshot {
   readonly parentId: string;
   readonly revision: number;
-  /** The publication that holds it already. */
+  /** The publication that has locked it. */
   readonly lockedBy: string | null;
   /**
    * The resources published with it; resources of a published version are already published and stay
@@ -33,7 +33,7 @@ export interface PackageSnapshot {
 /** The package's own side of its publication. It lives in the coordinator's database, so it needs no second phase. */
 export interface PackageVersion {
   /** Undefined: there is no draft. */
-  see(packageId: string): Promise<PackageSnapshot | undefined>;
+  read(packageId: string): Promise<PackageSnapshot | undefined>;
   /** Problems of the package itself; nothing is written. */
   check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;
   /** Makes the draft the published form and writes the event, in the transaction of the commit point. */
@@ -50,7 +50,7 @@ export function packageVersion(
 ): PackageVersion {
   const { database, store } = lifecycle;
   return {
-    async see(packageId) {
+    async read(packageId) {
       const entity = (await store.loadEntities(database, [packageId], lifecycle.kind.related)).get(packageId);
       return entity === undefined ? undefined : packageSnapshot(entity);
     },

@@ -9,21 +9,18 @@ import type { Participants } from './publish-ports.ts';
 import type { FileManifest } from './publish-saga.ts';
 
 export interface ParticipantClients {
-  /** Closes drafts that a restricted package should have closed before. */
+  /** Restricts drafts of a restricted package that are not restricted yet. */
   closeManagedDrafts(packageId: string, requestId: string): Promise<void>;
   readonly files: Pick<Client<typeof definitions.files>, 'sealBuckets' | 'decideBuckets'>;
   readonly records: Pick<Client<typeof definitions.records>, 'preparePublication' | 'decidePublication'>;
 }
 
-/**
- * Milliseconds that the answer to a publication waits for the records service, which is notified again later.
- */
+/** Milliseconds that an answer waits for the notification of the records service, which is repeated later. */
 const BEFORE_ANSWER_MS = 2_000;
 
 /**
- * The files and records services, one call each for any number of entities, but for resources that are too large to be
- * prepared in one. A call ends well before the lease does: an
- * owner that waits for a silent participant would otherwise lose its publication again and again, and never decide it.
+ * The files and records services: one call each for any number of entities; large resources are prepared in several. Timeouts
+ * are at most half the lease, so that a participant that does not answer cannot cost the owner its lease.
  */
 export function participants(
   { closeManagedDrafts, files, records }: ParticipantClients,
@@ -61,8 +58,8 @@ export function participants(
 
     prepare: around('publish.prepare', async (publication, ids, manifests) => {
       const { id, epoch, subject, entityId, packageParentId, resourceIds, actor } = publication;
-      const asked = new Set(ids);
-      // The draft of the package is locked: nothing restricts it from here on.
+      const requested = new Set(ids);
+      // The draft of the package is locked, so its access no longer changes.
       if (subject === 'package') await closeManagedDrafts(entityId, id);
       const reply = await records.preparePublication(
         {
@@ -73,7 +70,7 @@ export function participants(
           ids: [...ids],
           ifRevision: publication.ifRevision ?? 0,
           actor: actor === null ? null : toActorMessage(actor),
-          manifests: manifests.filter((manifest) => asked.has(manifest.entityId)).map(message),
+          manifests: manifests.filter((manifest) => requested.has(manifest.entityId)).map(message),
           inParts: resourceIds.length > 1,
         },
         principalOf(publication),

@@ -61,7 +61,7 @@ test('a successful publication is shown with all participants', async () => {
     leaseUntil: INSTANT,
     deadline: INSTANT,
     decidedAt: INSTANT,
-    settledAt: INSTANT,
+    finishedAt: INSTANT,
     resourceIds: ['r1', 'r2'],
     publishedIds: [id, 'r1', 'r2'],
     snapshotJson: { package: { id, revision: expect.any(Number) }, resources: ['r1', 'r2'] },

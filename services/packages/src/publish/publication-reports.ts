@@ -3,14 +3,14 @@ import type { Prisma, Publication as Row } from '../gen/prisma/client.ts';
 import type { PublicationState, Refusal } from './publication.ts';
 import { PUBLICATION_COLUMNS } from './publication-store.ts';
 
-/** A publication with everything that is known of it. */
+/** A publication with all its columns. */
 export interface PublicationReport extends Omit<Row, 'state' | 'snapshot' | 'refusal'> {
   readonly state: PublicationState;
   readonly snapshot: Prisma.JsonValue;
   readonly refusal: Refusal | null;
 }
 
-const REPORT_COLUMNS = `${PUBLICATION_COLUMNS}, snapshot, settled_at as "settledAt"`;
+const REPORT_COLUMNS = `${PUBLICATION_COLUMNS}, snapshot, finished_at as "finishedAt"`;
 
 export interface PublicationFilter {
   /** None: any. */
@@ -43,7 +43,7 @@ export async function readReport(sql: Sql, id: string): Promise<PublicationRepor
   return row === undefined ? undefined : reportOf(row);
 }
 
-/** The database holds the columns to the words of the saga. */
+/** Constraints of the table guarantee the values of the columns. */
 function reportOf(row: Row): PublicationReport {
   return { ...row, state: row.state as PublicationState, refusal: row.refusal as Refusal | null };
 }

@@ -6,7 +6,7 @@ import type { Publication, Refusal } from './publication.ts';
 import type { PublicationLog } from './publish-ports.ts';
 import { OUT_OF_TIME } from './publish-saga.ts';
 
-/** A row with the names that the saga has for its columns; the database holds the columns to the saga's words. */
+/** A row with the names of the saga; constraints of the table guarantee the values. */
 export interface PublicationRow extends Omit<Publication, 'ifRevision'> {
   readonly ifRevision: number | null;
 }
@@ -23,9 +23,9 @@ function publicationOf({ ifRevision, ...row }: PublicationRow): Publication {
 }
 
 export interface PublicationTimes {
-  /** How long an owner may go without a sign of life, in milliseconds. */
+  /** Milliseconds after which an owner that renews no lease loses the publication. */
   readonly leaseMs: number;
-  /** How long a publication may stay undecided, in milliseconds. */
+  /** Milliseconds that a publication may stay undecided. */
   readonly deadlineMs: number;
 }
 
@@ -33,12 +33,12 @@ export interface PublicationStoreDeps {
   readonly database: SqlDatabase;
   readonly packageVersion: PackageVersion;
   readonly times: PublicationTimes;
-  /** Called for a publication that was aborted because its time ran out while it had no owner. */
+  /** Called for a publication that was aborted because its deadline passed while it had no owner. */
   expired(publication: Publication): void;
 }
 
-const SHORTEST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 10_000;
+const MIN_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 10_000;
 
 /** The log of the saga on Postgres: every change of a state is a compare-and-set in one transaction. */
 export function publicationStore({ database, packageVersion, times }: PublicationStoreDeps): PublicationLog {
@@ -99,7 +99,7 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
 
     finish: around('publish.finish', async ({ id, state, participants }, now) => {
       await database.$executeRawUnsafe(
-        `update publication set state = $3, applied = $4::text[], settled_at = $5::timestamptz
+        `update publication set state = $3, applied = $4::text[], finished_at = $5::timestamptz
          where id = $1::uuid and state = $2`,
         id,
         state,
@@ -111,7 +111,7 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
 
     postpone: around('publish.postpone', async (publication, applied, now) => {
       const undeliveredMs = now.getTime() - (publication.decidedAt ?? now).getTime();
-      const pauseMs = Math.min(Math.max(undeliveredMs, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
+      const pauseMs = Math.min(Math.max(undeliveredMs, MIN_PAUSE_MS), MAX_PAUSE_MS);
       await database.$executeRawUnsafe(
         `update publication set applied = $3::text[], lease_until = $4::timestamptz
          where id = $1::uuid and epoch = $2::int`,
@@ -128,16 +128,16 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
 
 /** The decisions of publications, for participants. */
 export interface Decisions {
-  /** All requested publications, after overdue ones were aborted, without unknown ids. */
-  settleOverdue(publicationIds: readonly string[], now: Date): Promise<readonly Publication[]>;
+  /** The publications of these ids, without unknown ones. Overdue ones without an owner are aborted first. */
+  readAfterDeadlines(publicationIds: readonly string[], now: Date): Promise<readonly Publication[]>;
   /** Stores unknown ids as aborted, so that no other decision is possible; ids stored meanwhile stay. */
   insertTombstones(publicationIds: readonly string[], now: Date): Promise<void>;
-  /** Takes over what no living owner holds and answers with it, the epoch raised. Two replicas never get the same. */
+  /** Takes over publications whose lease has expired, with a higher epoch. Two replicas never get the same. */
   claim(limit: number, now: Date): Promise<readonly Publication[]>;
 }
 
 export function decisionStore({ database, packageVersion, times, expired }: PublicationStoreDeps): Decisions {
-  // Written before it is answered: an answer alone could be overtaken by a commit.
+  // Written before the answer: a commit could overtake an answer alone.
   const abortOverdue = (overdue: Publication, now: Date) =>
     database.$transaction(async (tx) => {
       const aborted = await abortPreparing(tx, overdue, OUT_OF_TIME, now, now);
@@ -147,7 +147,7 @@ export function decisionStore({ database, packageVersion, times, expired }: Publ
     });
 
   return {
-    settleOverdue: around('publish.resolve', async (publicationIds, now) => {
+    readAfterDeadlines: around('publish.resolve', async (publicationIds, now) => {
       const publications = await readPublications(database, publicationIds);
       return Promise.all(
         publications.map(async (one) => {
@@ -164,7 +164,7 @@ export function decisionStore({ database, packageVersion, times, expired }: Publ
       await database.$executeRawUnsafe(
         `insert into publication
            (id, subject, entity_id, state, epoch, lease_until, deadline, resource_ids, participants, snapshot,
-            requested_by, created_at, decided_at, settled_at)
+            requested_by, created_at, decided_at, finished_at)
          select id, 'record', '', 'ABORT_DONE', 1, $2::timestamptz, $2::timestamptz, '{}', '{}', '{}', '',
             $2::timestamptz, $2::timestamptz, $2::timestamptz
          from unnest($1::uuid[]) as id
@@ -260,14 +260,14 @@ const INSERT_ALONE = `${INSERT} on conflict do nothing returning ${PUBLICATION_C
 const INSERT_WITH_LOCK = `
   with ${lockUnchanged('$3', '$13', '$1')} ${INSERT} from locked returning ${PUBLICATION_COLUMNS}`;
 
-/** Writes it, with this process as its owner; undefined, and nothing written, while its entity is being published. */
+/** Inserts it, with this process as its owner; undefined, and nothing written, while its entity is being published. */
 export async function insertPublication(sql: Sql, one: NewPublication): Promise<Publication | undefined> {
   return written(await sql.$queryRawUnsafe<PublicationRow[]>(INSERT_ALONE, ...valuesOf(one)));
 }
 
 /**
- * As `insertPublication`, for an entity whose draft is here: it is locked for the publication in the same statement.
- * Undefined, and nothing written, when the draft is not at that revision any more or is being published.
+ * As `insertPublication`, for an entity whose draft is in this database: the same statement locks it. Undefined, and nothing
+ * written, if the draft is at another revision or is being published.
  */
 export async function insertLocking(
   sql: Sql,

@@ -37,15 +37,15 @@ export interface Publication {
   /** Ids that became visible at the commit point; empty before it. */
   readonly publishedIds: readonly string[];
   readonly participants: readonly Participant[];
-  /** The participants that have carried the decision out. */
+  /** The participants that have applied the decision. */
   readonly applied: readonly Participant[];
   /** Null while it is undecided. */
   readonly decidedAt: Date | null;
   readonly refusal: Refusal | null;
   readonly requestedBy: string;
-  /** The same in full, for the trail; null in rows of the release before. */
+  /** The same in full, for the trail; null in rows of the previous release. */
   readonly actor: Actor | null;
-  /** Of a resource alone: the revision that its draft must have, if one was demanded. */
+  /** Of a resource alone: the revision that its draft must have, if the caller named one. */
   readonly ifRevision?: number;
 }
 

@@ -34,7 +34,7 @@ export interface PublicationLog {
   read(publicationId: string): Promise<Publication | undefined>;
   /** COMMITTED becomes DONE, ABORTED becomes ABORT_DONE. May be repeated. */
   finish(publication: Publication, now: Date): Promise<void>;
-  /** Remembers who has applied, and lets the next owner go on after a pause: the longer it takes, the longer. */
+  /** Stores who has applied, and lets the next owner resume after a pause that grows with the age of the decision. */
   postpone(publication: Publication, applied: readonly Participant[], now: Date): Promise<void>;
   /** The package's problems. Its draft is locked, so a repeat returns the same. */
   check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;
@@ -68,7 +68,7 @@ export interface Participants {
   notify(participant: Participant, publication: Publication): Promise<void>;
 }
 
-/** All outside dependencies of a drive: a scheduler that replaces them controls time, faults and order. */
+/** All outside dependencies of a run: a scheduler that replaces them controls time, faults and order. */
 export interface PublishPorts {
   now(): Date;
   sleep(ms: number): Promise<void>;
@@ -78,10 +78,10 @@ export interface PublishPorts {
 }
 
 export type PublishFact =
-  | { readonly fact: 'committed' | 'aborted' | 'settled'; readonly publication: Publication }
+  | { readonly fact: 'committed' | 'aborted' | 'finished'; readonly publication: Publication }
   | { readonly fact: 'retried'; readonly publication: Publication; readonly cause: unknown }
   | {
-      readonly fact: 'missed';
+      readonly fact: 'undelivered';
       readonly publication: Publication;
       readonly participant: Participant;
       readonly cause: unknown;

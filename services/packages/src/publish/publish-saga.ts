@@ -85,7 +85,7 @@ export type PublishState =
       readonly step: 'applying';
       readonly publication: Publication;
       readonly applied: readonly Participant[];
-      readonly missed: readonly Participant[];
+      readonly undelivered: readonly Participant[];
       /** The answer to give when the records service was notified or did not respond; null: already given. */
       readonly answer: PublishAnswer | null;
     }
@@ -115,7 +115,7 @@ export type PublishInput =
   /** The database did not report whether the decision was stored. */
   | { readonly type: 'outcomeUnknown'; readonly at: number }
   | { readonly type: 'applied'; readonly participant: Participant }
-  | { readonly type: 'missed'; readonly participant: Participant }
+  | { readonly type: 'undelivered'; readonly participant: Participant }
   | { readonly type: 'finished' };
 
 export type PublishAnswer =
@@ -376,7 +376,7 @@ function apply(publication: Publication, answer: PublishAnswer): Decision {
       step: 'applying',
       publication,
       applied,
-      missed: [],
+      undelivered: [],
       answer: isHeldBack ? answer : null,
     },
     effects: isHeldBack ? tells : [reply, ...tells],
@@ -384,20 +384,20 @@ function apply(publication: Publication, answer: PublishAnswer): Decision {
 }
 
 function whileApplying(state: Extract<PublishState, { step: 'applying' }>, input: PublishInput): Decision {
-  if (input.type !== 'applied' && input.type !== 'missed') return unchanged(state);
+  if (input.type !== 'applied' && input.type !== 'undelivered') return unchanged(state);
   const { publication } = state;
   const { participant } = input;
-  const isKnown = state.applied.includes(participant) || state.missed.includes(participant);
+  const isKnown = state.applied.includes(participant) || state.undelivered.includes(participant);
   if (isKnown || !publication.participants.includes(participant)) return unchanged(state);
 
-  const list = input.type === 'applied' ? 'applied' : 'missed';
+  const list = input.type === 'applied' ? 'applied' : 'undelivered';
   const answer = participant === 'records' ? null : state.answer;
   const next = { ...state, [list]: [...state[list], participant], answer };
   const replies: PublishEffect[] =
     state.answer !== null && answer === null ? [{ do: 'answer', answer: state.answer }] : [];
-  if (next.applied.length + next.missed.length < publication.participants.length)
+  if (next.applied.length + next.undelivered.length < publication.participants.length)
     return { state: next, effects: replies };
-  return next.missed.length === 0
+  return next.undelivered.length === 0
     ? { state: { step: 'finishing', publication }, effects: [...replies, { do: 'finish' }] }
     : {
         state: { step: 'ended', publication },

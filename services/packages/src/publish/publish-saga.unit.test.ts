@@ -71,7 +71,7 @@ const found = (change: Partial<Publication>, of = aPackage): PublishInput => ({
   publication: { ...of, ...change },
 });
 const applied = (participant: 'files' | 'records'): PublishInput => ({ type: 'applied', participant });
-const missed = (participant: 'files' | 'records'): PublishInput => ({ type: 'missed', participant });
+const undelivered = (participant: 'files' | 'records'): PublishInput => ({ type: 'undelivered', participant });
 const committed = { state: 'COMMITTED', publishedIds: ['p', 'r1', 'r2'] } as const;
 /** `r2` is published already and only related: it is shown by the package and was not staged for it. */
 const withRelated = { state: 'COMMITTED', publishedIds: ['p', 'r1'] } as const;
@@ -371,13 +371,13 @@ describe('publish saga', () => {
     },
     {
       name: 'gives that answer also when the records service did not respond',
-      given: [...votedYes, found(withRelated), applied('files'), missed('records')],
+      given: [...votedYes, found(withRelated), applied('files'), undelivered('records')],
       step: 'ended',
       effects: [yes, { do: 'postpone', applied: ['files'] }],
     },
     {
       name: 'gives that answer once',
-      given: [...votedYes, found(withRelated), missed('records'), applied('files')],
+      given: [...votedYes, found(withRelated), undelivered('records'), applied('files')],
       step: 'ended',
       effects: [{ do: 'postpone', applied: ['files'] }],
     },
@@ -455,7 +455,7 @@ describe('publish saga', () => {
     },
     {
       name: 'leaves the rest to the next owner and records which participants have applied',
-      given: [...votedYes, found(committed), missed('records'), applied('files')],
+      given: [...votedYes, found(committed), undelivered('records'), applied('files')],
       step: 'ended',
       effects: [{ do: 'postpone', applied: ['files'] }],
     },
@@ -528,7 +528,7 @@ describe('publish saga', () => {
       { type: 'outcomeUnknown', at: 3 },
       { type: 'failed', refusal: DRAFT_LOCKED },
       applied('files'),
-      missed('records'),
+      undelivered('records'),
       applied('records'),
       { type: 'finished' },
     ];

@@ -14,8 +14,8 @@ import { OUT_OF_TIME, type PublishAnswer } from './publish-saga.ts';
 export interface PublishDeps {
   readonly coordinator: Coordinator;
   /**
-   * Lets the caller pass, or throws. Answers with the `not_found` that it is when there is no draft: the caller may be
-   * one who has just published it.
+   * Authorises the caller, or throws. Without a draft it returns the `not_found` error, because the caller may be repeating
+   * a successful publish.
    */
   authorise: Readonly<
     Record<Publication['subject'], (id: string, principal: Principal) => Promise<Authority>>
@@ -23,7 +23,7 @@ export interface PublishDeps {
   begin: Readonly<
     Record<
       Publication['subject'],
-      (id: string, options: PublishOptions, seen?: PackageSnapshot) => Promise<BeginResult>
+      (id: string, options: PublishOptions, snapshot?: PackageSnapshot) => Promise<BeginResult>
     >
   >;
   findOwnCommitted(id: string, requestedBy: string): Promise<string | undefined>;
@@ -33,15 +33,14 @@ export interface PublishDeps {
 export interface Authority {
   readonly notFoundError?: ServiceError;
   /** The version that was read, if it is stored here. */
-  readonly seen?: PackageSnapshot | undefined;
+  readonly snapshot?: PackageSnapshot | undefined;
   /** Parents whose links the caller may use; required only for callers with links. */
   readonly parentIds?: readonly string[];
 }
 
 /**
  * RPC Publish: a package with its resource drafts, or a resource alone; all or nothing. Answers at the commit
- * point; for a package that also contains resources published before, when these name it as well, or 2 s
- * later.
+ * point; for a package that also contains resources published before, when these name it as well, or after 2 s.
  *
  * @throws ServiceError - `not_found`: no such entity, or it has no draft and the caller has not just
  * published it - `forbidden`, `unauthenticated`: the caller may not publish it - `precondition_failed`: the
@@ -57,14 +56,14 @@ export function publish(deps: PublishDeps) {
   ): Promise<PublishResponse> => {
     const kind = subjectOf(subject);
     const requestedBy = callerKey(call.principal);
-    const { notFoundError, seen, parentIds } = await deps.authorise[kind](id, call.principal);
+    const { notFoundError, snapshot, parentIds } = await deps.authorise[kind](id, call.principal);
     if (notFoundError !== undefined) return replayAnswer(deps, id, requestedBy, notFoundError);
     const options = {
       requestedBy,
       actor: actorOf(call.principal, parentIds),
       ifRevision: Number(ifRevision),
     };
-    const result = await deps.begin[kind](id, options, seen);
+    const result = await deps.begin[kind](id, options, snapshot);
     if (result.kind === 'absent') return replayAnswer(deps, id, requestedBy, notFound());
 
     const { publicationId, answer } =
@@ -93,7 +92,7 @@ async function open(deps: PublishDeps, publication: Publication, until: Date): P
   return isDecided ? answer : deps.coordinator.outcome(publication.id, until);
 }
 
-/** Whether the draft of a resource went after its caller was let pass: into a publication that was quicker, perhaps. */
+/** Whether the draft of a resource was deleted after the authorisation, perhaps by a concurrent publication. */
 function isGone(kind: Publication['subject'], answer: PublishAnswer): boolean {
   return (
     kind === 'record' &&
@@ -113,7 +112,7 @@ async function replayAnswer(
   return { publicationId };
 }
 
-/** @throws ServiceError `invalid` when nothing is named */
+/** @throws ServiceError `invalid` without a subject */
 export function subjectOf(subject: PublishRequest__Output['subject']): Publication['subject'] {
   if (subject === 'SUBJECT_PACKAGE') return 'package';
   if (subject === 'SUBJECT_RECORD') return 'record';
@@ -138,7 +137,7 @@ type Publish = Handlers<Definitions['publications']>['Publish'];
 type ReadEntities = Handlers<Definitions['lifecycle']>['ReadEntities'];
 
 /** RPC Publish with the published package in its response, which saves its caller a request. */
-export function publishAndShow(publish: Publish, readEntities: ReadEntities): Publish {
+export function publishAndRead(publish: Publish, readEntities: ReadEntities): Publish {
   return async (request, call) => {
     const answer = await publish(request, call);
     if (subjectOf(request.subject) !== 'package') return answer;

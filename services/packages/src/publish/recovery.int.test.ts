@@ -13,7 +13,7 @@ import {
   type Replica,
 } from '../testing/packages-fixture.ts';
 import { LOST } from '../testing/scripted-peers.ts';
-import { forgetOnce } from './maintenance.ts';
+import { deleteOldOnce } from './maintenance.ts';
 import { decisionStore, publicationStore } from './publication-store.ts';
 import { runPublication } from './run-publication.ts';
 
@@ -306,7 +306,7 @@ describe('an owner that was away longer than its lease', () => {
     };
     const store = {
       database,
-      packageVersion: { see: neverAsked, check: neverAsked, publish: neverAsked, unlock: neverAsked },
+      packageVersion: { read: neverAsked, check: neverAsked, publish: neverAsked, unlock: neverAsked },
       times: { leaseMs: 60_000, deadlineMs: 60_000 },
       expired: () => undefined,
     };
@@ -334,7 +334,7 @@ describe('an owner that was away longer than its lease', () => {
       late,
       { blockedMs: 60_000, reachMs: 60_000, retryMs: 1, maxBytes: 1_000_000 },
     );
-    await drive.settled;
+    await drive.finished;
     expect([await drive.answer, seals]).toEqual([{ outcome: 'elsewhere' }, 1]);
     await database.close();
   });
@@ -386,7 +386,7 @@ describe('decisions', () => {
     const exists = async () =>
       (await fixture.database.publication.findUnique({ where: { id: publicationId } })) !== null;
     const forgetAfter = (days: number) =>
-      forgetOnce({
+      deleteOldOnce({
         database: fixture.database,
         now: () => new Date(Date.now() + days * 86_400_000),
         failed: (cause) => {

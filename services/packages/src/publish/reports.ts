@@ -18,10 +18,10 @@ function assertOperator({ isAdmin, service }: Principal): void {
   if (!isAdmin && service === null) throw new ServiceError('forbidden', 'Permission denied.');
 }
 
-const USUAL_LIMIT = 100;
-const LARGEST_LIMIT = 1_000;
-/** A year; publications are forgotten long before. */
-const GREATEST_AGE_MS = 31_536_000_000;
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1_000;
+/** A year; publications are deleted long before. */
+const MAX_AGE_MS = 31_536_000_000;
 
 /**
  * RPC ListPublications.
@@ -37,19 +37,19 @@ export function listPublications({ database, now }: Pick<PackagesContext, 'datab
   ): Promise<ListPublicationsResponse> => {
     assertOperator(principal);
     checkStates(states);
-    if (limit < 0 || limit > LARGEST_LIMIT) throw invalid('limit', `At most ${LARGEST_LIMIT}.`);
+    if (limit < 0 || limit > MAX_LIMIT) throw invalid('limit', `At most ${MAX_LIMIT}.`);
     const ageMs = Number(olderThanMs);
-    if (ageMs < 0 || ageMs > GREATEST_AGE_MS) throw invalid('older_than_ms', `From 0 to ${GREATEST_AGE_MS}.`);
+    if (ageMs < 0 || ageMs > MAX_AGE_MS) throw invalid('older_than_ms', `From 0 to ${MAX_AGE_MS}.`);
     const at = now();
-    const most = limit === 0 ? USUAL_LIMIT : limit;
+    const size = limit === 0 ? DEFAULT_LIMIT : limit;
     const reports = await listReports(database, {
       states,
       createdBefore: new Date(at.getTime() - ageMs),
-      limit: most + 1,
+      limit: size + 1,
     });
     return {
-      publications: reports.slice(0, most).map((report) => summaryOf(report, at)),
-      hasMore: reports.length > most,
+      publications: reports.slice(0, size).map((report) => summaryOf(report, at)),
+      hasMore: reports.length > size,
     };
   };
 }
@@ -71,9 +71,9 @@ function summaryOf(report: PublicationReport, at: Date): PublicationSummary {
 }
 
 function checkStates(states: readonly string[]): void {
-  const known: readonly string[] = PUBLICATION_STATES;
-  const unknown = states.find((state) => !known.includes(state));
-  if (unknown !== undefined) throw invalid('states', `Must be one of: ${known.join(', ')}.`);
+  const valid: readonly string[] = PUBLICATION_STATES;
+  if (!states.every((state) => valid.includes(state)))
+    throw invalid('states', `Must be one of: ${valid.join(', ')}.`);
 }
 
 function invalid(field: string, message: string): ServiceError {
@@ -103,7 +103,7 @@ export function readPublication({ database, now }: Pick<PackagesContext, 'databa
       leaseUntil: instant(report.leaseUntil),
       deadline: instant(report.deadline),
       decidedAt: instant(report.decidedAt),
-      settledAt: instant(report.settledAt),
+      finishedAt: instant(report.finishedAt),
       resourceIds: report.resourceIds,
       publishedIds: report.publishedIds,
       snapshotJson: JSON.stringify(report.snapshot),

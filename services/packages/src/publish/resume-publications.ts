@@ -15,30 +15,30 @@ export interface ResumeDeps {
 }
 
 export interface Resumption {
-  /** May be called twice; a look that is under way is finished first. */
+  /** May be called twice; waits for a running scan. */
   stop(): Promise<void>;
 }
 
-const MOST_AT_ONCE = 20;
+const MAX_RESUMED = 20;
 
-/** Scans at once and then on a timer for publications without an owner, and drives them. */
+/** Scans at once and then on a timer for publications without an owner, and runs them. */
 export function resumePublications(deps: ResumeDeps, everyMs: number): Resumption {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
-  let look = Promise.resolve();
+  let scan = Promise.resolve();
 
   const resumed = new Set<Promise<unknown>>();
-  const again = (): void => {
-    look = resumeOnce(deps, resumed).finally(() => {
-      if (!isStopped) timer = setTimeout(again, everyMs);
+  const nextScan = (): void => {
+    scan = resumeOnce(deps, resumed).finally(() => {
+      if (!isStopped) timer = setTimeout(nextScan, everyMs);
     });
   };
-  again();
+  nextScan();
   return {
     stop: async () => {
       isStopped = true;
       clearTimeout(timer);
-      await look;
+      await scan;
     },
   };
 }
@@ -51,14 +51,14 @@ export async function resumeOnce(
   { decisions, coordinator, now, resumed, failed }: ResumeDeps,
   running: Set<Promise<unknown>> = new Set(),
 ): Promise<void> {
-  const room = MOST_AT_ONCE - running.size;
+  const room = MAX_RESUMED - running.size;
   if (room <= 0) return;
   try {
     for (const publication of await decisions.claim(room, now())) {
       resumed(publication);
-      const { settled } = coordinator.run(publication);
-      running.add(settled);
-      void settled.finally(() => running.delete(settled));
+      const { finished } = coordinator.run(publication);
+      running.add(finished);
+      void finished.finally(() => running.delete(finished));
     }
   } catch (cause) {
     failed(cause);
@@ -66,7 +66,7 @@ export async function resumeOnce(
 }
 
 export interface ResolvePublicationsDeps {
-  readonly decisions: Pick<Decisions, 'settleOverdue' | 'insertTombstones'>;
+  readonly decisions: Pick<Decisions, 'readAfterDeadlines' | 'insertTombstones'>;
   now(): Date;
   /** A participant has state of a publication that is unknown here. */
   unknown(publicationId: string): void;
@@ -91,15 +91,15 @@ export function resolvePublications({ decisions, now, unknown }: ResolvePublicat
       throw new ServiceError('invalid', 'A publication id is a UUID.');
     }
     const states = new Map<string, PublicationState>();
-    const look = async (ids: readonly string[]): Promise<void> => {
-      for (const { id, state } of await decisions.settleOverdue(ids, now())) states.set(id, state);
+    const read = async (ids: readonly string[]): Promise<void> => {
+      for (const { id, state } of await decisions.readAfterDeadlines(ids, now())) states.set(id, state);
     };
-    await look(publicationIds);
+    await read(publicationIds);
     const missing = publicationIds.filter((id) => !states.has(id));
     if (missing.length > 0) {
       missing.forEach(unknown);
       await decisions.insertTombstones(missing, now());
-      await look(missing);
+      await read(missing);
     }
     return {
       decisions: publicationIds.map((publicationId) => ({

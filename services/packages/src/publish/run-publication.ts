@@ -18,7 +18,7 @@ export interface Run {
    */
   readonly answer: Promise<PublishAnswer>;
   /** When this owner has nothing left to do. Never rejects. */
-  readonly settled: Promise<void>;
+  readonly finished: Promise<void>;
 }
 
 /**
@@ -42,14 +42,14 @@ export function runPublication(ports: PublishPorts, publication: Publication, li
     if (next !== undefined) await feed(next);
   };
 
-  const settled = feed({ type: 'opened', publication, limits, at: ports.now().getTime() }).then(
+  const finished = feed({ type: 'opened', publication, limits, at: ports.now().getTime() }).then(
     () => answer.resolve({ outcome: 'unknown' }),
     (cause: unknown) => {
       ports.observed({ fact: 'failed', publication, cause });
       answer.resolve({ outcome: 'unknown' });
     },
   );
-  return { answer: answer.promise, settled };
+  return { answer: answer.promise, finished };
 }
 
 /** Carries one effect out and answers with the input it led to. */
@@ -60,25 +60,25 @@ async function perform(
 ): Promise<PublishInput | undefined> {
   switch (effect.do) {
     case 'seal':
-      return asking(ports, publication, async () => sealed(await ports.participants.seal(publication)));
+      return query(ports, publication, async () => sealed(await ports.participants.seal(publication)));
     case 'check':
-      return asking(ports, publication, async () => {
+      return query(ports, publication, async () => {
         return { type: 'checked', issues: await ports.log.check(publication, effect.manifests) };
       });
     case 'prepare':
-      return asking(ports, publication, () => prepare(ports, publication, effect.ids, effect.manifests));
+      return query(ports, publication, () => prepare(ports, publication, effect.ids, effect.manifests));
     case 'renew':
       await ports.sleep(effect.afterMs);
-      return asking(ports, publication, () => renew(ports, publication));
+      return query(ports, publication, () => renew(ports, publication));
     case 'commit':
-      return storing(ports, publication, () =>
+      return store(ports, publication, () =>
         ports.log.commit(publication, effect.publishedIds, effect.manifests, ports.now()),
       );
     case 'abort':
-      return storing(ports, publication, () => ports.log.abort(publication, effect.refusal, ports.now()));
+      return store(ports, publication, () => ports.log.abort(publication, effect.refusal, ports.now()));
     case 'reread':
       await ports.sleep(effect.afterMs);
-      return storing(ports, publication, async () => (await ports.log.read(publication.id)) ?? publication);
+      return store(ports, publication, async () => (await ports.log.read(publication.id)) ?? publication);
     case 'notify':
       return notify(ports, publication, effect.participant);
     case 'finish':
@@ -120,13 +120,13 @@ async function renew(ports: PublishPorts, publication: Publication): Promise<Pub
 }
 
 /** Before the commit point: retries unreachable participants; a permanent refusal aborts. */
-async function asking(
+async function query(
   ports: PublishPorts,
   publication: Publication,
-  question: () => Promise<PublishInput | 'blocked'>,
+  call: () => Promise<PublishInput | 'blocked'>,
 ): Promise<PublishInput> {
   try {
-    const reply = await question();
+    const reply = await call();
     return reply === 'blocked' ? { type: 'blocked', at: ports.now().getTime() } : reply;
   } catch (cause) {
     if (isFinal(cause)) return { type: 'failed', refusal: refusalOf(cause) };
@@ -136,7 +136,7 @@ async function asking(
 }
 
 /** After a connection loss inside COMMIT only the row shows the outcome. */
-async function storing(
+async function store(
   ports: PublishPorts,
   publication: Publication,
   write: () => Promise<Publication>,
@@ -167,8 +167,8 @@ async function notify(
     await ports.participants.notify(participant, publication);
     return { type: 'applied', participant };
   } catch (cause) {
-    ports.observed({ fact: 'missed', publication, participant, cause });
-    return { type: 'missed', participant };
+    ports.observed({ fact: 'undelivered', publication, participant, cause });
+    return { type: 'undelivered', participant };
   }
 }
 
@@ -176,7 +176,7 @@ async function notify(
 async function finish(ports: PublishPorts, publication: Publication): Promise<PublishInput | undefined> {
   try {
     await ports.log.finish(publication, ports.now());
-    ports.observed({ fact: 'settled', publication });
+    ports.observed({ fact: 'finished', publication });
     return { type: 'finished' };
   } catch (cause) {
     ports.observed({ fact: 'retried', publication, cause });
