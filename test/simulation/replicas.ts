@@ -277,7 +277,7 @@ function participantClients(world: ProcessEnvironment, process: SimulatedProcess
   const call = callOf(PACKAGES);
   return {
     // No package of the simulation is restricted.
-    closeManagedDrafts: async () => {},
+    restrictManagedDrafts: async () => {},
     files: {
       sealBuckets: (request, _principal, options) =>
         world.call(

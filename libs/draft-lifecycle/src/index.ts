@@ -66,7 +66,12 @@ export {
 } from './publication/stale-locks.ts';
 export { validatePublication } from './publication/validate.ts';
 export type { ChangeLog } from './store/drafts.ts';
-export { assertParentsUnlocked, loadEntities } from './store/entities.ts';
+export {
+  assertParentsUnlocked,
+  findPreviousVersion,
+  listVersionIds,
+  loadEntities,
+} from './store/entities.ts';
 export type { LifecycleStore } from './store/lifecycle-store.ts';
 export { MIGRATIONS, sqlLifecycleStore } from './store/lifecycle-store.ts';
 export type { Participant } from './store/staging.ts';

@@ -15,11 +15,11 @@ export interface AccessLinksConfig extends ServiceConfig {
   natsUrl: URL;
   /** Verifies tickets for managing links. */
   ticketKey: string;
-  /** Tokens are derived from it; this key together with the database opens every link. */
+  /** Tokens are derived from it; with the database it gives access to every link. */
   linkTokenKey: string;
-  /** Keys that were `linkTokenKey` once: links made with one that is not named here open nothing any more. */
+  /** Previous values of `linkTokenKey`; links made with other keys are invalid. */
   previousLinkTokenKeys: readonly string[];
-  /** The most links of one entity, in all its versions, that are neither revoked nor expired. */
+  /** Maximum number of links of an entity, in all its versions, that are neither revoked nor expired. */
   maxLinksPerEntity: number;
 }
 

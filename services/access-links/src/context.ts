@@ -13,8 +13,8 @@ export interface AccessLinksContext {
    * @throws ServiceError `unauthenticated`, `forbidden`
    */
   openTicket(token: string, action?: 'manage_links' | 'read_audit_log'): Ticket;
-  /** To call after a commit that wrote events. */
-  nudgeRelay(): void;
+  /** Called after a commit that wrote events. */
+  wakeRelay(): void;
   now(): Date;
   newId(): string;
   newNonce(): string;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { checkLinkChange, checkNewLink, type LinkWish } from './link.ts';
+import { checkLinkChange, checkNewLink, type LinkInput } from './link.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const at = (iso: string) => new Date(iso);
@@ -13,7 +13,7 @@ const badPermission = (message: string) => ({ field: 'permission', messages: [me
 type Body = Record<string, unknown>;
 
 describe('a new link', () => {
-  test.each<[Body, LinkWish]>([
+  test.each<[Body, LinkInput]>([
     [{ permission: 'view' }, { permission: 'view', expiresAt: null }],
     [
       { permission: 'edit', expires_at: null },
@@ -33,12 +33,12 @@ describe('a new link', () => {
         ['2026-11-21T12:00:00.001', '2026-11-21T12:00:00.001Z'],
         ['9999-12-31T23:59:59', '9999-12-31T23:59:59Z'],
       ] as const
-    ).map(([sent, meant]): [Body, LinkWish] => [
+    ).map(([sent, meant]): [Body, LinkInput] => [
       { permission: 'preview', expires_at: sent },
       { permission: 'preview', expiresAt: at(meant) },
     ]),
-  ])('%j is created as requested', (body, wish) => {
-    expect(checkNewLink(body, now)).toEqual({ wish, issues: [] });
+  ])('%j is created as requested', (body, input) => {
+    expect(checkNewLink(body, now)).toEqual({ input, issues: [] });
   });
 
   test.each<[Body, unknown[]]>([
@@ -98,73 +98,73 @@ describe('a change of a link', () => {
     name: string;
     body: Body;
     link: { expiresAt: Date | null };
-    wish: LinkWish;
+    input: LinkInput;
     issues: unknown[];
   }>([
     {
       name: 'keeps the expiry',
       body: { permission: 'edit' },
       link: in2030,
-      wish: { permission: 'edit', ...in2030 },
+      input: { permission: 'edit', ...in2030 },
       issues: [],
     },
     {
       name: 'sets one where there was none',
       body: { permission: 'view', expires_at: '2040-01-01T00:00:00' },
       link: never,
-      wish: { permission: 'view', expiresAt: at('2040-01-01T00:00:00Z') },
+      input: { permission: 'view', expiresAt: at('2040-01-01T00:00:00Z') },
       issues: [],
     },
     {
       name: 'brings it nearer',
       body: { permission: 'view', expires_at: '2029-01-01T00:00:00' },
       link: in2030,
-      wish: { permission: 'view', expiresAt: at('2029-01-01T00:00:00Z') },
+      input: { permission: 'view', expiresAt: at('2029-01-01T00:00:00Z') },
       issues: [],
     },
     {
       name: 'may repeat it',
       body: { permission: 'view', expires_at: '2030-01-01T00:00:00' },
       link: in2030,
-      wish: { permission: 'view', ...in2030 },
+      input: { permission: 'view', ...in2030 },
       issues: [],
     },
     {
       name: 'does not postpone it',
       body: { permission: 'view', expires_at: '2030-01-01T00:00:00.001' },
       link: in2030,
-      wish: { permission: 'view', expiresAt: at('2030-01-01T00:00:00.001Z') },
+      input: { permission: 'view', expiresAt: at('2030-01-01T00:00:00.001Z') },
       issues: [postponed],
     },
     {
       name: 'does not bring an expired one back',
       body: { permission: 'view', expires_at: '2027-01-01T00:00:00' },
       link: gone,
-      wish: { permission: 'view', expiresAt: at('2027-01-01T00:00:00Z') },
+      input: { permission: 'view', expiresAt: at('2027-01-01T00:00:00Z') },
       issues: [postponed],
     },
     {
       name: 'needs the permission',
       body: {},
       link: in2030,
-      wish: { permission: 'view', ...in2030 },
+      input: { permission: 'view', ...in2030 },
       issues: [required],
     },
     {
       name: 'does not take the expiry away',
       body: { permission: 'view', expires_at: null },
       link: in2030,
-      wish: { permission: 'view', ...in2030 },
+      input: { permission: 'view', ...in2030 },
       issues: [nullDate],
     },
     {
       name: 'is not an end by the back door',
       body: { permission: 'view', expires_at: '2020-01-01T00:00:00' },
       link: in2030,
-      wish: { permission: 'view', ...in2030 },
+      input: { permission: 'view', ...in2030 },
       issues: [past],
     },
-  ])('$name', ({ body, link, wish, issues }) => {
-    expect(checkLinkChange(body, link, now)).toEqual({ wish, issues });
+  ])('$name', ({ body, link, input, issues }) => {
+    expect(checkLinkChange(body, link, now)).toEqual({ input, issues });
   });
 });

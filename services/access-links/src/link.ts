@@ -24,8 +24,8 @@ export function noSuchLink(): ServiceError {
   return new ServiceError('not_found', 'No secret link found with the given ID.');
 }
 
-export function tooManyLinks(most: number): ServiceError {
-  return new ServiceError('invalid', `An entity may have at most ${most} access links; revoke one.`, {
+export function tooManyLinks(limit: number): ServiceError {
+  return new ServiceError('invalid', `An entity may have at most ${limit} access links; revoke one.`, {
     code: 'too_many_links',
   });
 }
@@ -34,7 +34,7 @@ export function invalidLink(issues: readonly Issue[]): ServiceError {
   return new ServiceError('invalid', 'A validation error occurred.', { issues });
 }
 
-/** A request body that is a JSON object. @throws ServiceError `invalid`: no JSON, or something else in it */
+/** A request body that is a JSON object. @throws ServiceError `invalid`: anything else */
 export function readLinkBody(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   const body = bytes.length === 0 ? undefined : parse(bytes);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -52,23 +52,23 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 /** The valid part of a request body, and all its problems. */
-export interface Checked<Wish> {
-  wish: Wish;
+export interface Checked<Input> {
+  input: Input;
   issues: Issue[];
 }
 
-export interface LinkWish {
+export interface LinkInput {
   permission: Permission;
   expiresAt: Date | null;
 }
 
 /** The body of POST access/links (REST document, section 4.7). */
-export function checkNewLink(body: Readonly<Record<string, unknown>>, now: Date): Checked<LinkWish> {
+export function checkNewLink(body: Readonly<Record<string, unknown>>, now: Date): Checked<LinkInput> {
   const permission = checkPermission(body['permission']);
   // Links without expiry are returned with null, so clients may send it.
   const expiry = body['expires_at'] === null ? {} : checkExpiry(body['expires_at'], now);
   return {
-    wish: { permission: permission.value ?? 'view', expiresAt: expiry.value ?? null },
+    input: { permission: permission.value ?? 'view', expiresAt: expiry.value ?? null },
     issues: [...(permission.issues ?? []), ...(expiry.issues ?? []), ...unknownFields(body)],
   };
 }
@@ -80,12 +80,12 @@ export function checkLinkChange(
   body: Readonly<Record<string, unknown>>,
   link: Pick<Link, 'expiresAt'>,
   now: Date,
-): Checked<LinkWish> {
+): Checked<LinkInput> {
   const permission = checkPermission(body['permission']);
   const expiry = checkExpiry(body['expires_at'], now);
   const isPostponed = expiry.value !== undefined && link.expiresAt !== null && expiry.value > link.expiresAt;
   return {
-    wish: { permission: permission.value ?? 'view', expiresAt: expiry.value ?? link.expiresAt },
+    input: { permission: permission.value ?? 'view', expiresAt: expiry.value ?? link.expiresAt },
     issues: [
       ...(permission.issues ?? []),
       ...(expiry.issues ?? []),
@@ -95,30 +95,30 @@ export function checkLinkChange(
   };
 }
 
-/** Neither of the two when nothing was sent that may be left out. */
+/** Neither of the two for an optional field that is absent. */
 interface Field<Value> {
   value?: Value;
   issues?: Issue[];
 }
 
 function checkPermission(value: unknown): Field<Permission> {
-  const refused = (message: string) => ({ issues: [issue('permission', message)] });
-  if (value === undefined) return refused('An access permission level is required');
-  if (value === null) return refused('Field may not be null.');
-  if (typeof value !== 'string') return refused('Not a valid string.');
-  const permission = PERMISSIONS.find((known) => known === value);
+  const rejected = (message: string) => ({ issues: [issue('permission', message)] });
+  if (value === undefined) return rejected('An access permission level is required');
+  if (value === null) return rejected('Field may not be null.');
+  if (typeof value !== 'string') return rejected('Not a valid string.');
+  const permission = PERMISSIONS.find((one) => one === value);
   return permission === undefined
-    ? refused(`Must be one of: ${PERMISSIONS.join(', ')}.`)
+    ? rejected(`Must be one of: ${PERMISSIONS.join(', ')}.`)
     : { value: permission };
 }
 
 function checkExpiry(value: unknown, now: Date): Field<Date> {
-  const refused = (message: string) => ({ issues: [issue('expires_at', message)] });
+  const rejected = (message: string) => ({ issues: [issue('expires_at', message)] });
   if (value === undefined) return {};
-  if (value === null) return refused('Field may not be null.');
+  if (value === null) return rejected('Field may not be null.');
   const instant = typeof value === 'string' ? parseInstant(value) : undefined;
-  if (instant === undefined) return refused('Not a valid datetime.');
-  return instant > now ? { value: instant } : refused('Expiration date must be set to the future');
+  if (instant === undefined) return rejected('Not a valid datetime.');
+  return instant > now ? { value: instant } : rejected('Expiration date must be set to the future');
 }
 
 function unknownFields(body: Readonly<Record<string, unknown>>): Issue[] {

@@ -5,5 +5,5 @@ import type { MigrationSet } from '@kr/schema-migration';
 
 const OWN: MigrationSet = { name: 'access_links', directory: join(import.meta.dirname, '..', 'migrations') };
 
-/** All the tables of this service's database, in the order in which they are made. */
+/** All tables of this service's database, in the order of creation. */
 export const SCHEMA: readonly MigrationSet[] = [EVENT_BUS, AUDIT_TRAIL, OWN];

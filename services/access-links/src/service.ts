@@ -60,7 +60,7 @@ export async function startAccessLinksService(
       maxLinksPerEntity: config.maxLinksPerEntity,
       openTicket: (ticket, action = 'manage_links') =>
         verifyTicket(ticket, { audience: 'access-links', key: ticketKey, actions: [action], now }),
-      nudgeRelay: relay.nudge,
+      wakeRelay: relay.nudge,
       now,
       newId: randomUUID,
       newNonce: () => randomBytes(16).toString('hex'),

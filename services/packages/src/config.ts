@@ -18,19 +18,19 @@ export interface PackagesConfig extends EntityServiceConfig {
   recordsAddress: string;
   recordsKey: string;
   publish: {
-    /** Milliseconds an owner of a publication may be silent before another takes over. */
+    /** Milliseconds after which a publication whose owner renews no lease gets another owner. */
     leaseMs: number;
     /** Milliseconds a publication may stay undecided; then it is aborted. */
     deadlineMs: number;
-    /** Milliseconds to wait for another publication that holds one of the drafts. */
+    /** Milliseconds to wait for another publication that has locked one of the drafts. */
     blockedMs: number;
     /** Milliseconds to retry calls to other services before the publication is aborted. */
     reachMs: number;
-    /** Milliseconds before a repeat. */
+    /** Milliseconds before a retry. */
     retryMs: number;
-    /** Milliseconds between two looks for publications without an owner. */
+    /** Milliseconds between two scans for publications without an owner. */
     scanEveryMs: number;
-    /** How much the resources of one publication may be, as JSON in bytes. */
+    /** Maximum JSON bytes of the resources of one publication. */
     maxBytes: number;
   };
 }

@@ -5,7 +5,7 @@ import { isRestricting, resourcesChanged, versionUpdate } from './resources/vers
 // Both forms of a version hold the same resources: they are frozen when it is published.
 const RELATED = `
   select ids as of_draft, ids as of_published
-  from (select array_agg(resource_id order by position) as ids from package_resource where package_id = v.id) held`;
+  from (select array_agg(resource_id order by position) as ids from package_resource where package_id = v.id) r`;
 
 /** The rules and columns that are specific to knowledge packages (REST document, 2.1, 2.3 and 3). */
 export const packageKind: EntityKind = {

@@ -17,7 +17,7 @@ import type { Callers, Handlers } from '@kr/rpc';
 import { type RunningService, startService } from '@kr/service-host';
 import type { Logger } from '@kr/telemetry';
 import type { PackagesConfig } from './config.ts';
-import { dropLostRecords, onRecordDraftDeleted } from './consume/on-record-draft-deleted.ts';
+import { onRecordDraftDeleted, removeLostRecords } from './consume/on-record-draft-deleted.ts';
 import { openContext, type PackagesContext } from './context.ts';
 import { associate, dissociate, listContextResources } from './package-context/context-resources.ts';
 import { updateContext } from './package-context/update-context.ts';
@@ -156,7 +156,7 @@ function startConsumers(context: PackagesContext): Consumer[] {
       durable: 'packages-drop-deleted-records',
       subjects: ['knowledge.records.draft.deleted'],
       handleBatch: onRecordDraftDeleted(context),
-      recover: () => dropLostRecords(context),
+      recover: () => removeLostRecords(context),
     }),
     ...startLifecycleConsumers(context),
   ];

@@ -6,17 +6,20 @@ import type { Logger } from '@kr/telemetry';
 
 type Packages = Pick<Client<typeof definitions.packages>, 'forgetRecords'>;
 
-const FORGET_MS = 2_000;
+const REMOVE_MS = 2_000;
 
 /**
- * Removes a deleted, never published resource from the package drafts that hold it. If the packages service does not
+ * Removes a deleted, never published resource from the package drafts that contain it. If the packages service does not
  * answer within 2 s, the event of the deletion has the same effect.
  */
-export function leavePackages(packages: Packages, logger: Logger): NonNullable<LifecycleDeps['afterDelete']> {
+export function removeFromPackages(
+  packages: Packages,
+  logger: Logger,
+): NonNullable<LifecycleDeps['afterDelete']> {
   return async ({ id, packageIds }, requestId) => {
     if (packageIds.length === 0) return;
     const self = servicePrincipal('records', requestId);
-    await packages.forgetRecords({ ids: [id] }, self, { timeoutMs: FORGET_MS }).catch((cause: unknown) => {
+    await packages.forgetRecords({ ids: [id] }, self, { timeoutMs: REMOVE_MS }).catch((cause: unknown) => {
       logger.warn({ err: cause, id }, 'the packages of a deleted resource are notified later');
     });
   };

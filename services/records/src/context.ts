@@ -6,7 +6,7 @@ import type { Vocabularies } from '@kr/metadata';
 import { publicationDecisions } from '@kr/publication-decisions';
 import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
-import { type ListVersionResources, leavePackages, versionResources } from './clients.ts';
+import { type ListVersionResources, removeFromPackages, versionResources } from './clients.ts';
 import type { RecordsConfig } from './config.ts';
 import { recordKind } from './record-kind.ts';
 
@@ -29,7 +29,7 @@ export function openContext(
     vocabularies,
     doiStates: config.registration && doiStates,
     resolvePublications: around('records.resolve', publicationDecisions(publications, 'records')),
-    afterDelete: leavePackages(packages, logger),
+    afterDelete: removeFromPackages(packages, logger),
     logger,
   });
   return {

@@ -1,6 +1,6 @@
 import { type EntityKind, publishChanges } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
-import { forgetRecord, markPublishedWith, RELATED } from './store/package-relation-store.ts';
+import { markPublishedWith, RELATED, removeRecord } from './store/package-relation-store.ts';
 
 /** The rules and columns that are specific to knowledge resources (REST document, 2.1, 2.2 and 3). */
 export const recordKind: EntityKind = {
@@ -37,12 +37,12 @@ export const recordKind: EntityKind = {
 
   hooks: {
     // The relation of a published resource outlives its edit draft.
-    draftDeleted: async (tx, { id, isPublished }) => (isPublished ? [] : forgetRecord(tx, id)),
+    draftDeleted: async (tx, { id, isPublished }) => (isPublished ? [] : removeRecord(tx, id)),
     published: async (tx, entities, { packageId }) => {
       if (packageId === '') return;
       const together = entities.map(({ id }) => id);
-      const before = await markPublishedWith(tx, packageId, together);
-      if (before.length > 0) await publishChanges({ kind: recordKind }, tx, before);
+      const others = await markPublishedWith(tx, packageId, together);
+      if (others.length > 0) await publishChanges({ kind: recordKind }, tx, others);
     },
   },
 };

@@ -21,6 +21,7 @@ import { assertService } from '../model/access.ts';
 import { isLatest } from '../model/document.ts';
 import type { Entity, Form } from '../model/entity.ts';
 import { findDoiOwners } from '../store/dois.ts';
+import { listVersionIds } from '../store/entities.ts';
 import { FORM_NAMES, type RenderedForm, renderForms } from './documents.ts';
 
 const MAX_IDS = 1_000;
@@ -115,12 +116,7 @@ export function listIds({ database }: LifecycleContext) {
     { principal }: CallContext,
   ): Promise<ListIdsResponse> => {
     assertService(principal);
-    const rows = await database.$queryRawUnsafe<{ id: string }[]>(
-      'select id from version where id > $1 order by id limit $2::int',
-      afterId,
-      Math.min(limit > 0 ? limit : MAX_IDS, MAX_IDS),
-    );
-    return { ids: rows.map(({ id }) => id) };
+    return { ids: await listVersionIds(database, afterId, Math.min(limit > 0 ? limit : MAX_IDS, MAX_IDS)) };
   };
 }
 

@@ -152,6 +152,16 @@ export async function loadLatest(sql: Sql, parentId: string, related?: string): 
   return rows.map(entityOf)[0];
 }
 
+/** Ids of versions after an id, in order. */
+export async function listVersionIds(sql: Sql, afterId: string, limit: number): Promise<string[]> {
+  const rows = await sql.$queryRawUnsafe<{ id: string }[]>(
+    'select id from version where id > $1 order by id limit $2::int',
+    afterId,
+    limit,
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** All versions of a parent. */
 export async function loadVersionIds(sql: Sql, parentId: string): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ id: string }[]>(

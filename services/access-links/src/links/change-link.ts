@@ -28,16 +28,16 @@ export function changeLink(context: AccessLinksContext) {
     const changed = await context.database.$transaction(async (tx): Promise<Link> => {
       const link = await lockLink(tx, parentId, linkId);
       if (link === undefined) throw noSuchLink();
-      const { wish, issues } = checkLinkChange(readLinkBody(body), link, context.now());
+      const { input, issues } = checkLinkChange(readLinkBody(body), link, context.now());
       if (issues.length > 0) throw invalidLink(issues);
-      if (isDeepStrictEqual({ ...link, ...wish }, link)) return link;
+      if (isDeepStrictEqual({ ...link, ...input }, link)) return link;
 
-      const next: Link = { ...link, ...wish, revision: link.revision + 1n };
+      const next: Link = { ...link, ...input, revision: link.revision + 1n };
       await saveLink(tx, next);
       await appendAudited(tx, [linkEvent('changed', next)], [linkEntry('update', next, opened, principal)]);
       return next;
     });
-    context.nudgeRelay();
+    context.wakeRelay();
     return { link: toLinkMessage(changed, context.mint) };
   };
 }
@@ -63,7 +63,7 @@ export function revokeLink(context: AccessLinksContext) {
       await endLink(tx, ended, context.now());
       await appendAudited(tx, [linkEvent('revoked', ended)], [linkEntry('revoke', ended, opened, principal)]);
     });
-    context.nudgeRelay();
+    context.wakeRelay();
     return {};
   };
 }

@@ -4,7 +4,7 @@ import type { CallContext } from '@kr/rpc';
 import type { AccessLinksContext } from '../context.ts';
 import type { Link } from '../link.ts';
 import { checkNewLink, invalidLink, readLinkBody, toLinkMessage, tooManyLinks } from '../link.ts';
-import { countOpeningLinksOf, insertLink } from '../store/link-store.ts';
+import { countActiveLinks, insertLink } from '../store/link-store.ts';
 import { linkEntry, linkEvent } from './link-events.ts';
 
 /**
@@ -22,13 +22,13 @@ export function createLink(context: AccessLinksContext) {
     const opened = context.openTicket(ticket);
     const { parentId, userId } = opened;
     const createdAt = context.now();
-    const { wish, issues } = checkNewLink(readLinkBody(body), createdAt);
+    const { input, issues } = checkNewLink(readLinkBody(body), createdAt);
     if (issues.length > 0) throw invalidLink(issues);
 
-    const wanted: Link = {
+    const newLink: Link = {
       linkId: context.newId(),
       parentId,
-      ...wish,
+      ...input,
       createdAt,
       nonce: context.newNonce(),
       keyId: context.mint.keyId,
@@ -36,14 +36,14 @@ export function createLink(context: AccessLinksContext) {
     };
     const key = creationKey.length === 0 ? undefined : new Uint8Array(creationKey);
     const link = await context.database.$transaction(async (tx) => {
-      const made = await insertLink(tx, wanted, { createdBy: userId, key });
-      if (made !== wanted) return made;
-      const most = context.maxLinksPerEntity;
-      if ((await countOpeningLinksOf(tx, parentId, createdAt)) > most) throw tooManyLinks(most);
-      await appendAudited(tx, [linkEvent('created', made)], [linkEntry('create', made, opened, principal)]);
-      return made;
+      const link = await insertLink(tx, newLink, { createdBy: userId, key });
+      if (link !== newLink) return link;
+      const limit = context.maxLinksPerEntity;
+      if ((await countActiveLinks(tx, parentId, createdAt)) > limit) throw tooManyLinks(limit);
+      await appendAudited(tx, [linkEvent('created', link)], [linkEntry('create', link, opened, principal)]);
+      return link;
     });
-    context.nudgeRelay();
+    context.wakeRelay();
     return { link: toLinkMessage(link, context.mint) };
   };
 }

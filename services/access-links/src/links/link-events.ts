@@ -14,7 +14,7 @@ export function linkEntry(
   return ticketEntry(principal, `link.${verb}`, opened, metadata);
 }
 
-/** The fact that a link was made, changed or ended; it never carries a token. */
+/** Event of a created, changed or revoked link; never contains a token. */
 export function linkEvent(verb: 'created' | 'changed' | 'revoked', link: Link): OutboxEvent {
   const { linkId, parentId, permission } = link;
   const revision = String(link.revision);

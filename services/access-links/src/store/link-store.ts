@@ -2,12 +2,12 @@ import type { AccessLink } from '../gen/prisma/client.ts';
 import { type Link, PERMISSIONS } from '../link.ts';
 import type { Database, Tx } from './prisma.ts';
 
-/** How long a repeated creation is known, in milliseconds: as long as the gateway knows an idempotency key. */
+/** Milliseconds that creation keys are stored: as long as idempotency keys of the gateway. */
 const CREATION_KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 
 export interface Creation {
   createdBy: string | null;
-  /** Undefined for one that cannot be repeated. */
+  /** Undefined: the creation cannot be repeated. */
   key: Uint8Array<ArrayBuffer> | undefined;
 }
 
@@ -15,10 +15,10 @@ export interface Creation {
  * Inserts a link, unless this creation already made one that is not revoked. Concurrent creations for the
  * same parent wait until the transaction ends.
  *
- * @returns the link that the creation made first: the given one, unless it is repeated
+ * @returns the link of the first creation with this key: `link`, unless it is a repeated one
  */
 export async function insertLink(tx: Tx, link: Link, { createdBy, key }: Creation): Promise<Link> {
-  if (key !== undefined) await forgetOver(tx, key, link.createdAt);
+  if (key !== undefined) await clearOldKey(tx, key, link.createdAt);
   const { linkId, parentId, permission, createdAt, expiresAt, nonce, keyId, revision } = link;
   // Part of this statement, because a separate one would cost a round trip.
   const count = await tx.$executeRaw`
@@ -32,16 +32,16 @@ export async function insertLink(tx: Tx, link: Link, { createdBy, key }: Creatio
   return toLink(await tx.accessLink.findUniqueOrThrow({ where: { creationKey: key } }));
 }
 
-async function forgetOver(tx: Tx, key: Uint8Array<ArrayBuffer>, now: Date): Promise<void> {
-  const longAgo = new Date(now.getTime() - CREATION_KEY_LIFETIME_MS);
-  const isOver = { OR: [{ createdAt: { lte: longAgo } }, { revokedAt: { not: null } }] };
+async function clearOldKey(tx: Tx, key: Uint8Array<ArrayBuffer>, now: Date): Promise<void> {
+  const before = new Date(now.getTime() - CREATION_KEY_LIFETIME_MS);
+  const isOver = { OR: [{ createdAt: { lte: before } }, { revokedAt: { not: null } }] };
   await tx.accessLink.updateMany({ where: { creationKey: key, ...isOver }, data: { creationKey: null } });
 }
 
-/** How many links of a parent still open something. It is sure as long as the transaction that has inserted one lasts. */
-export function countOpeningLinksOf(tx: Tx, parentId: string, now: Date): Promise<number> {
-  const lasts = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
-  return tx.accessLink.count({ where: { parentId, revokedAt: null, ...lasts } });
+/** Links of a parent that are neither revoked nor expired; exact until the end of the transaction that inserted one. */
+export function countActiveLinks(tx: Tx, parentId: string, now: Date): Promise<number> {
+  const isUnexpired = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
+  return tx.accessLink.count({ where: { parentId, revokedAt: null, ...isUnexpired } });
 }
 
 /** The links of these parents that are not revoked, oldest first. */
@@ -53,7 +53,7 @@ export async function listLinksOf(database: Database, parentIds: readonly string
   return rows.map(toLink);
 }
 
-/** Those of the links that exist and are not revoked, in no order. */
+/** The links with these ids, revoked ones included, in no order. */
 export async function findLinks(
   database: Database,
   linkIds: readonly string[],
@@ -76,7 +76,7 @@ export async function findLink(
   return row !== null && row.parentId === parentId && row.revokedAt === null ? toLink(row) : undefined;
 }
 
-/** The same, keeping others from changing it until the transaction ends. */
+/** As `findLink`, and locks the link until the transaction ends. */
 export async function lockLink(tx: Tx, parentId: string, linkId: string): Promise<Link | undefined> {
   if (!UUID.test(linkId)) return undefined;
   await tx.$queryRaw`select id from access_link where id = ${linkId}::uuid for update`;
@@ -93,7 +93,7 @@ export async function endLink(tx: Tx, link: Link, revokedAt: Date): Promise<void
 }
 
 function toLink(row: AccessLink): Link {
-  const permission = PERMISSIONS.find((known) => known === row.permission);
+  const permission = PERMISSIONS.find((one) => one === row.permission);
   if (permission === undefined) throw new Error(`link ${row.id} has the permission ${row.permission}`);
   const { id: linkId, parentId, createdAt, expiresAt, nonce, keyId, revision } = row;
   return { linkId, parentId, permission, createdAt, expiresAt, nonce, keyId, revision };

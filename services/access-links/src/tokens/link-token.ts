@@ -7,17 +7,17 @@ export interface TokenSource {
   keyId: string;
 }
 
-/** Derives tokens and recognises them. A token is never stored: the row and a key make it again. */
+/** Derives and verifies tokens. They are never stored: a row and a key determine them. */
 export interface TokenMint {
-  /** The key that new links are made with. */
+  /** Id of the key for new links. */
   readonly keyId: string;
-  /** Undefined for a link that was made with a key that is not configured any more: it opens nothing. */
+  /** Undefined if the link's key is no longer configured: the link is invalid. */
   tokenOf(source: TokenSource): string | undefined;
-  /** Whether this is the link's own token, to the last character. */
+  /** Whether this is the link's token. */
   isTokenOf(token: string, source: TokenSource): boolean;
 }
 
-/** `previousKeys` still open the links that were made with them. */
+/** Links made with `previousKeys` stay valid. */
 export function createTokenMint(key: string, previousKeys: readonly string[] = []): TokenMint {
   const keys = new Map([key, ...previousKeys].map((secret) => [keyIdOf(secret), secret]));
   const tokenOf = ({ linkId, nonce, keyId }: TokenSource) => {
@@ -32,8 +32,8 @@ export function createTokenMint(key: string, previousKeys: readonly string[] = [
     isTokenOf: (token, source) => {
       const expected = tokenOf(source);
       if (expected === undefined) return false;
-      const [given, own] = [Buffer.from(token), Buffer.from(expected)];
-      return given.length === own.length && timingSafeEqual(given, own);
+      const [actual, own] = [Buffer.from(token), Buffer.from(expected)];
+      return actual.length === own.length && timingSafeEqual(actual, own);
     },
   };
 }
@@ -41,7 +41,7 @@ export function createTokenMint(key: string, previousKeys: readonly string[] = [
 // The parts have fixed lengths because the alphabet of base64url has the underscore too.
 const TOKEN = /^kl1_([A-Za-z0-9_-]{22})_[0-9a-f]{8}_[A-Za-z0-9_-]{43}$/;
 
-/** The id of the link that a token claims to be of; nothing when it has not the form of a token. */
+/** The link id in a token; undefined if the text is no token. */
 export function claimedLinkId(token: string): string | undefined {
   const id = TOKEN.exec(token)?.[1];
   if (id === undefined) return undefined;

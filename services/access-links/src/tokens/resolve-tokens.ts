@@ -4,7 +4,7 @@ import type { AccessLinksContext } from '../context.ts';
 import { findLinks } from '../store/link-store.ts';
 import { claimedLinkId } from './link-token.ts';
 
-const MOST_TOKENS = 100;
+const MAX_TOKENS = 100;
 
 /**
  * RPC ResolveTokens: permission and expiry are read at the time of the call, so a changed or revoked link
@@ -14,22 +14,22 @@ const MOST_TOKENS = 100;
  */
 export function resolveTokens({ database, mint, now }: AccessLinksContext) {
   return async ({ tokens }: ResolveTokensRequest__Output): Promise<ResolveTokensResponse> => {
-    if (tokens.length > MOST_TOKENS) throw new ServiceError('invalid', `More than ${MOST_TOKENS} tokens.`);
+    if (tokens.length > MAX_TOKENS) throw new ServiceError('invalid', `More than ${MAX_TOKENS} tokens.`);
     const claims = tokens.map((token) => ({ token, linkId: claimedLinkId(token) }));
     const linkIds = claims.map(({ linkId }) => linkId).filter((linkId) => linkId !== undefined);
     const links = new Map((await findLinks(database, linkIds)).map((link) => [link.linkId, link]));
 
     const instant = now();
-    const known = claims.flatMap(({ token, linkId }) => {
+    const valid = claims.flatMap(({ token, linkId }) => {
       const link = linkId === undefined ? undefined : links.get(linkId);
       return link !== undefined && mint.isTokenOf(token, link) ? [link] : [];
     });
-    const opened = known.filter(
+    const active = valid.filter(
       ({ isRevoked, expiresAt }) => !isRevoked && (expiresAt === null || expiresAt > instant),
     );
     return {
-      grants: opened.map(({ linkId, parentId, permission }) => ({ linkId, parentId, permission })),
-      hasEnded: opened.length < known.length,
+      grants: active.map(({ linkId, parentId, permission }) => ({ linkId, parentId, permission })),
+      hasEnded: active.length < valid.length,
     };
   };
 }

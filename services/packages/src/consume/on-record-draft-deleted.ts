@@ -2,7 +2,7 @@ import { servicePrincipal } from '@kr/caller';
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { PackagesContext } from '../context.ts';
 import { removeFromDrafts } from '../resources/forget-records.ts';
-import { heldIds } from '../store/resource-store.ts';
+import { draftResourceIds } from '../store/resource-store.ts';
 
 /**
  * Removes a deleted, never published resource from the package versions that contain it, if the records service's
@@ -21,16 +21,16 @@ export function onRecordDraftDeleted(context: PackagesContext) {
 const PAGE = 500;
 
 /** The same for all resources of package drafts, when events were lost. */
-export async function dropLostRecords(context: PackagesContext): Promise<void> {
+export async function removeLostRecords(context: PackagesContext): Promise<void> {
   const self = servicePrincipal('packages');
   for (let afterId = ''; ; ) {
-    const held = await heldIds(context.database, afterId, PAGE);
-    const last = held.at(-1);
+    const ids = await draftResourceIds(context.database, afterId, PAGE);
+    const last = ids.at(-1);
     if (last === undefined) return;
-    const known = new Set((await context.recordsLifecycle.findIds({ ids: held }, self)).ids);
+    const existing = new Set((await context.recordsLifecycle.findIds({ ids }, self)).ids);
     await removeFromDrafts(
       context,
-      held.filter((id) => !known.has(id)),
+      ids.filter((id) => !existing.has(id)),
       self,
     );
     afterId = last;

@@ -21,7 +21,7 @@ export function recordsSide(
   now: () => Date,
 ): Required<Pick<LifecycleDeps, 'afterUpdate' | 'afterDelete' | 'furtherTrails'>> {
   return {
-    /** @throws ServiceError when drafts of a restricted package may still be open; the event closes them later */
+    /** @throws ServiceError if drafts of a restricted package may still be public; the event restricts them later */
     afterUpdate: (draft, requestId) => restrictResources(records, draft, now(), requestId),
 
     /** Resources of a deleted version no longer name it; those of a deleted package become unmanaged. */
@@ -50,13 +50,13 @@ export function recordsSide(
 }
 
 /**
- * Closes the drafts of a restricted package that the last update should have closed. Call it while nothing can change
- * the package. Drafts that were opened again after that update stay open.
+ * Restricts the drafts of a restricted package that its last update did not reach. Call it while the package is locked. Drafts
+ * that were made public after that update stay public.
  *
  * @throws ServiceError - `unavailable`: the records service cannot be reached - `conflict` (`draft_locked`): one of
  * the drafts is being published
  */
-export async function closeManagedDrafts(
+export async function restrictManagedDrafts(
   {
     database,
     kind,

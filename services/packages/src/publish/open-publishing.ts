@@ -6,7 +6,7 @@ import { type ErrorKind, ServiceError } from '@kr/service-error';
 import { v7 as uuidv7 } from 'uuid';
 import type { PackagesConfig } from '../config.ts';
 import type { PackagesContext } from '../context.ts';
-import { closeManagedDrafts } from '../package-context/notify-records.ts';
+import { restrictManagedDrafts } from '../package-context/notify-records.ts';
 import { beginPackage, beginRecord } from './begin-publication.ts';
 import { type Coordinator, startCoordinator } from './coordinator.ts';
 import { packageSnapshot, packageVersion } from './package-version.ts';
@@ -43,7 +43,7 @@ export function openPublishing(
       participants: participants(
         {
           ...context,
-          closeManagedDrafts: (id, requestId) => closeManagedDrafts(context, id, requestId),
+          restrictManagedDrafts: (id, requestId) => restrictManagedDrafts(context, id, requestId),
         },
         { ...config, rpcDeadlineMs },
       ),

@@ -38,7 +38,7 @@ export interface PackageVersion {
   check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;
   /** Makes the draft the published form and writes the event, in the transaction of the commit point. */
   publish(tx: Sql, publication: Publication, manifests: readonly FileManifest[]): Promise<void>;
-  /** Gives the draft back to its editors, in the transaction of the abort. */
+  /** Unlocks the draft, in the transaction of the abort. */
   unlock(tx: Sql, publication: Publication): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export function packageVersion(
   };
 }
 
-/** Undefined when it has no draft. @throws Error for an entity that was read without its relations */
+/** Undefined without a draft. @throws Error for an entity that was read without its relations */
 export function packageSnapshot(entity: Entity): PackageSnapshot | undefined {
   const related = relationsOf(entity);
   const { parent, published, draft } = entity;

@@ -10,7 +10,7 @@ import type { FileManifest } from './publish-saga.ts';
 
 export interface ParticipantClients {
   /** Restricts drafts of a restricted package that are not restricted yet. */
-  closeManagedDrafts(packageId: string, requestId: string): Promise<void>;
+  restrictManagedDrafts(packageId: string, requestId: string): Promise<void>;
   readonly files: Pick<Client<typeof definitions.files>, 'sealBuckets' | 'decideBuckets'>;
   readonly records: Pick<Client<typeof definitions.records>, 'preparePublication' | 'decidePublication'>;
 }
@@ -23,7 +23,7 @@ const BEFORE_ANSWER_MS = 2_000;
  * are at most half the lease, so that a participant that does not answer cannot cost the owner its lease.
  */
 export function participants(
-  { closeManagedDrafts, files, records }: ParticipantClients,
+  { restrictManagedDrafts, files, records }: ParticipantClients,
   { leaseMs, rpcDeadlineMs }: { readonly leaseMs: number; readonly rpcDeadlineMs: number },
 ): Participants {
   const timeoutMs = Math.min(rpcDeadlineMs, leaseMs / 2);
@@ -60,7 +60,7 @@ export function participants(
       const { id, epoch, subject, entityId, packageParentId, resourceIds, actor } = publication;
       const requested = new Set(ids);
       // The draft of the package is locked, so its access no longer changes.
-      if (subject === 'package') await closeManagedDrafts(entityId, id);
+      if (subject === 'package') await restrictManagedDrafts(entityId, id);
       const reply = await records.preparePublication(
         {
           publicationId: id,

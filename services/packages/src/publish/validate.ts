@@ -31,16 +31,16 @@ function validatePackage(context: PackagesContext) {
   return async (id: string, principal: Principal): Promise<Issue[]> => {
     const entity = await getEntity(context, id);
     const { draft, parent } = entity;
-    const seen = packageSnapshot(entity);
-    if (draft === null || seen === undefined) throw notFound();
+    const snapshot = packageSnapshot(entity);
+    if (draft === null || snapshot === undefined) throw notFound();
     permit(principal, 'read_draft', entity, draft, now());
 
-    const ids = [...seen.resourceIds];
-    const ofPackage = async () => {
+    const ids = [...snapshot.resourceIds];
+    const ownIssues = async () => {
       const counts = await context.describeBuckets([id]);
       return validateOwnDraft(context, database, id, counts.get(id) ?? NO_FILES);
     };
-    const ofResources = async () => {
+    const resourceIssues = async () => {
       if (ids.length === 0) return [];
       const self = servicePrincipal('packages', principal.requestId);
       const publicationId = draft.lockedBy ?? '';
@@ -51,7 +51,7 @@ function validatePackage(context: PackagesContext) {
       );
       return reply.issues;
     };
-    const [own, others] = await Promise.all([ofPackage(), ofResources()]);
+    const [own, others] = await Promise.all([ownIssues(), resourceIssues()]);
     return [...own, ...others];
   };
 }
@@ -66,9 +66,9 @@ function validateRecord({ recordsLifecycle, records }: PackagesContext) {
 }
 
 /** Issues that name no record are about the requested entity. */
-function byEntity(issues: readonly Issue[], asked: string): EntityProblems[] {
+function byEntity(issues: readonly Issue[], requestedId: string): EntityProblems[] {
   const grouped = Map.groupBy(issues, ({ record }) =>
-    record === undefined || record === '' ? asked : record,
+    record === undefined || record === '' ? requestedId : record,
   );
   return [...grouped].map(([id, ofEntity]) => ({
     id,

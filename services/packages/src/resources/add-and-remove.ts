@@ -11,6 +11,7 @@ import type {
 import {
   draftForChange,
   type Entity,
+  findPreviousVersion,
   getEntity,
   loadEntities,
   notFound,
@@ -20,7 +21,7 @@ import {
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
-import { previousVersionId, resourceIdsOf } from '../store/resource-store.ts';
+import { resourceIdsOf } from '../store/resource-store.ts';
 import { changeResources } from './change-resources.ts';
 import { readIds } from './request-body.ts';
 import { CANNOT_BE_ADDED, judgeAdditions, judgeRemovals, type Resource } from './resource-rules.ts';
@@ -34,13 +35,13 @@ import { CANNOT_BE_ADDED, judgeAdditions, judgeRemovals, type Resource } from '.
 async function describeResources(
   context: PackagesContext,
   ids: readonly string[],
-  held: readonly string[],
+  present: readonly string[],
   principal: Principal,
 ): Promise<Resource[]> {
   const reply = await context.records.describeRecords({ ids: [...new Set(ids)] }, principal);
   const found = new Map(reply.records.map((record) => [record.id, record]));
   for (const id of ids) {
-    if (held.includes(id)) continue;
+    if (present.includes(id)) continue;
     const record = found.get(id);
     if (record === undefined) throw await missing(context, id);
     if (!record.isReadable) throw new ServiceError('forbidden', 'Permission denied.');
@@ -59,7 +60,7 @@ async function missing(context: PackagesContext, id: string): Promise<ServiceErr
 }
 
 /**
- * RPC AddResources: the good ones are added even if others are refused; those are named.
+ * RPC AddResources: adds the valid resources and names the refused ones.
  *
  * @throws ServiceError
  *   - `not_found`: no such package, no draft of it, or one of the resources does not exist
@@ -87,8 +88,7 @@ export function addResources(context: PackagesContext) {
 }
 
 /**
- * RPC RemoveResources: the good ones are taken out even if others are refused; those are named. A resource stays in
- * the context.
+ * RPC RemoveResources: removes the valid resources and names the refused ones. Resources stay in the context.
  *
  * @throws ServiceError
  *   - `not_found`: no such package, no draft of it, or one of the resources neither exists nor is in it
@@ -103,22 +103,22 @@ export function removeResources(context: PackagesContext) {
   ): Promise<RemoveResourcesResponse> => {
     await draftForChange(context, { id: packageId, action: 'manage_resources', principal });
     const ids = readIds(body, 'resources');
-    const held = await resourceIdsOf(context.database, packageId);
-    const resources = await describeResources(context, ids, held, principal);
+    const present = await resourceIdsOf(context.database, packageId);
+    const resources = await describeResources(context, ids, present, principal);
     return changeResources(context, {
       packageId,
       principal,
       run: (holder) => {
         const { accepted, errors } = judgeRemovals(holder, resources);
-        const kept = holder.resourceIds.filter((id) => !accepted.includes(id));
-        return { ids: kept, result: { errors: [...errors] } };
+        const remaining = holder.resourceIds.filter((id) => !accepted.includes(id));
+        return { ids: remaining, result: { errors: [...errors] } };
       },
     });
   };
 }
 
 /**
- * RPC ImportResources: the draft gets what the published version before it holds. May be repeated.
+ * RPC ImportResources: adds the resources of the previous published version to the draft. May be repeated.
  *
  * @throws ServiceError
  *   - `not_found`: no such package, no draft of it, or no published version before it
@@ -154,7 +154,7 @@ export function importResources(context: PackagesContext) {
 }
 
 async function previousVersion(context: PackagesContext, { parent, versionIndex }: Entity) {
-  const id = await previousVersionId(context.database, parent.id, versionIndex);
+  const id = await findPreviousVersion(context.database, parent.id, versionIndex);
   if (id === undefined) throw notFound();
   const entity = await getEntity(context, id);
   if (entity.published === null) throw notFound();

@@ -12,8 +12,8 @@ import { isRestricting, resourcesChanged, type VersionUpdate, versionUpdate } fr
 /**
  * Notifies the records service at once. If the call is lost, an event has the same effect.
  *
- * @throws ServiceError when resources that should be closed with their package may still be open: publishing
- * them now would make them public
+ * @throws ServiceError if drafts of a restricted package may still be public: publishing them now would make them
+ * public
  */
 async function notifyRecords(
   { records, observed }: Pick<PackagesContext, 'records' | 'observed'>,
@@ -39,7 +39,7 @@ const MAX_RESOURCES = 10_000;
 export interface ResourceChange<Result> {
   readonly packageId: string;
   readonly principal: Principal;
-  /** The version whose resources these are, where they are taken over. */
+  /** The version that the resources are imported from. */
   readonly from?: string;
   /** Returns the new list and the result; called with the current list under its lock. */
   run(holder: Holder): { readonly ids: readonly string[]; readonly result: Result };
@@ -90,9 +90,9 @@ function entriesOf(
   { added, removed, from }: { added: readonly string[]; removed: readonly string[]; from?: string },
 ): AuditEntry[] {
   const version = { id, parentId: parent.id };
-  const taken = { records: added, ...(from !== undefined && { from }) };
+  const addition = { records: added, ...(from !== undefined && { from }) };
   return [
-    ...(added.length > 0 ? [auditEntry(principal, 'resources.add', version, taken)] : []),
+    ...(added.length > 0 ? [auditEntry(principal, 'resources.add', version, addition)] : []),
     ...(removed.length > 0 ? [auditEntry(principal, 'resources.remove', version, { records: removed })] : []),
   ];
 }
@@ -110,7 +110,7 @@ async function nextRevision(tx: Sql, packageId: string, at: Date): Promise<numbe
   return Number(row?.revision);
 }
 
-const PATIENCE_MS = 3_000;
+const MAX_WAIT_MS = 3_000;
 const PAUSE_MS = 25;
 
 /**
@@ -123,7 +123,7 @@ export async function changeResourcesWhenUnlocked<Result>(
   context: PackagesContext,
   change: ResourceChange<Result>,
 ): Promise<Result> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + MAX_WAIT_MS;
   while (true) {
     try {
       return await changeResources(context, change);

@@ -4,7 +4,7 @@ import { assertService } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
-import { draftsHolding } from '../store/resource-store.ts';
+import { draftsWith } from '../store/resource-store.ts';
 import { changeResourcesWhenUnlocked } from './change-resources.ts';
 
 /**
@@ -12,7 +12,7 @@ import { changeResourcesWhenUnlocked } from './change-resources.ts';
  *
  * @throws ServiceError
  *   - `forbidden`: the caller is no service
- *   - `conflict` (`draft_locked`): a package that holds one of them was being published for longer than 3 s
+ *   - `conflict` (`draft_locked`): a package that contains one of them was being published for longer than 3 s
  */
 export function forgetRecords(context: PackagesContext) {
   return async (
@@ -26,23 +26,23 @@ export function forgetRecords(context: PackagesContext) {
 }
 
 /**
- * Takes resources that are gone out of the package versions not yet published. Repeats find nothing to do.
+ * Removes deleted resources from unpublished package versions. May be repeated.
  *
  * @throws ServiceError `conflict` when one of the packages was being published for longer than 3 s
  */
 export async function removeFromDrafts(
   context: PackagesContext,
-  gone: readonly string[],
+  deleted: readonly string[],
   principal: Principal,
 ): Promise<void> {
-  if (gone.length === 0) return;
-  for (const { packageId } of await draftsHolding(context.database, gone)) {
-    await unlessGone(() =>
+  if (deleted.length === 0) return;
+  for (const { packageId } of await draftsWith(context.database, deleted)) {
+    await ignoreMissing(() =>
       changeResourcesWhenUnlocked(context, {
         packageId,
         principal,
         run: ({ resourceIds }) => ({
-          ids: resourceIds.filter((id) => !gone.includes(id)),
+          ids: resourceIds.filter((id) => !deleted.includes(id)),
           result: undefined,
         }),
       }),
@@ -50,8 +50,8 @@ export async function removeFromDrafts(
   }
 }
 
-/** A package draft that was deleted or published meanwhile is no concern any more. */
-async function unlessGone(change: () => Promise<void>): Promise<void> {
+/** Ignores package drafts that were deleted or published meanwhile. */
+async function ignoreMissing(change: () => Promise<void>): Promise<void> {
   try {
     await change();
   } catch (error) {

@@ -5,9 +5,16 @@ import type {
   ListVersionResourcesResponse,
   VersionResources,
 } from '@kr/contracts';
-import { assertService, type LifecycleContext, loadEntities, may, removedError } from '@kr/draft-lifecycle';
+import {
+  assertService,
+  type LifecycleContext,
+  listVersionIds,
+  loadEntities,
+  may,
+  removedError,
+} from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
-import { resourceIdsOfEach, resourcesAndAccess, versionIds } from '../store/resource-store.ts';
+import { resourceIdsOfEach, resourcesAndAccess } from '../store/resource-store.ts';
 import { versionUpdate } from './version-update.ts';
 
 /**
@@ -40,7 +47,7 @@ export function listVersionResources({ database, now }: LifecycleContext) {
     { principal }: CallContext,
   ): Promise<ListVersionResourcesResponse> => {
     assertService(principal);
-    const page = await versionIds(database, afterId, PAGE);
+    const page = await listVersionIds(database, afterId, PAGE);
     // Before their lists: a list may be newer than its revision, but not older.
     const entities = await loadEntities(database, page);
     const lists = await resourceIdsOfEach(database, page);

@@ -1,6 +1,6 @@
 import { type Issue, ServiceError } from '@kr/service-error';
 
-const MOST_IDS = 100;
+const MAX_IDS = 100;
 
 /**
  * The ids of a body such as `{"records": [{"id": "e7vvn-90a62"}]}`.
@@ -53,8 +53,8 @@ function listIssues(name: string, list: unknown): Issue[] {
   if (list === undefined) return [issue(name, 'Missing data for required field.')];
   if (list === null) return [issue(name, 'Field may not be null.')];
   if (!Array.isArray(list)) return [issue(name, 'Not a valid list.')];
-  if (list.length < 1 || list.length > MOST_IDS)
-    return [issue(name, `Length must be between 1 and ${MOST_IDS}.`)];
+  if (list.length < 1 || list.length > MAX_IDS)
+    return [issue(name, `Length must be between 1 and ${MAX_IDS}.`)];
   return [];
 }
 

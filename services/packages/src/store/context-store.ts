@@ -3,14 +3,14 @@ import type { Sql } from '@kr/database';
 
 const SAVE = `
   with changed as (
-    insert into package_context as known (parent_id, record_policy) values ($1, $2)
+    insert into package_context as former (parent_id, record_policy) values ($1, $2)
     on conflict (parent_id) do update set record_policy = excluded.record_policy
-      where known.record_policy <> excluded.record_policy
+      where former.record_policy <> excluded.record_policy
     returning parent_id
   )
   ${insertEntries('$3', 'changed')}`;
 
-/** Saves the settings of a package, with the entry of it; neither when they are that already. */
+/** Saves the settings of a package with their audit entry; does nothing if they are unchanged. */
 export async function saveContext(
   sql: Sql,
   { parentId, recordPolicy }: { parentId: string; recordPolicy: string },

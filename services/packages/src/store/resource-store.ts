@@ -23,16 +23,6 @@ export async function resourceIdsOfEach(
   return new Map(rows.map(({ package_id, ids }) => [package_id, ids]));
 }
 
-/** Ids of package versions after an id, in order. */
-export async function versionIds(sql: Sql, afterId: string, limit: number): Promise<string[]> {
-  const rows = await sql.$queryRawUnsafe<{ id: string }[]>(
-    'select id from version where id > $1 order by id limit $2::int',
-    afterId,
-    limit,
-  );
-  return rows.map(({ id }) => id);
-}
-
 interface ResourcesRow {
   resource_id: string | null;
   parent_id: string | null;
@@ -58,13 +48,13 @@ export async function resourcesAndAccess(
   packageId: string,
 ): Promise<{ ids: string[]; version: VersionAccess | null }> {
   const rows = await sql.$queryRawUnsafe<ResourcesRow[]>(
-    `select held.resource_id, v.parent_id, p.owner_id, p.managed_by, v.removal,
+    `select r.resource_id, v.parent_id, p.owner_id, p.managed_by, v.removal,
        v.visible as is_published, coalesce(v.document, d.document) -> 'access' as access
      from version v
      left join draft d on d.id = v.id
      left join parent p on p.id = v.parent_id
-     left join package_resource held on held.package_id = v.id
-     where v.id = $1 order by held.position`,
+     left join package_resource r on r.package_id = v.id
+     where v.id = $1 order by r.position`,
     packageId,
   );
   const [first] = rows;
@@ -91,21 +81,6 @@ export async function ownerOf(sql: Sql, parentId: string): Promise<string | unde
   return row?.owner_id;
 }
 
-/** The latest published version of a parent below an index. */
-export async function previousVersionId(
-  sql: Sql,
-  parentId: string,
-  versionIndex: number,
-): Promise<string | undefined> {
-  const [row] = await sql.$queryRawUnsafe<{ id: string }[]>(
-    `select id from version where parent_id = $1 and visible and version_index < $2::int
-     order by version_index desc limit 1`,
-    parentId,
-    versionIndex,
-  );
-  return row?.id;
-}
-
 /** The version of a parent that was never published; there is at most one. */
 export async function openVersionId(sql: Sql, parentId: string): Promise<string | undefined> {
   const [row] = await sql.$queryRawUnsafe<{ id: string }[]>(
@@ -115,21 +90,21 @@ export async function openVersionId(sql: Sql, parentId: string): Promise<string 
   return row?.id;
 }
 
-/** Writes the list of a version whose draft is locked by the transaction; only what differs is touched. */
+/** Writes the differences between two lists of a version whose draft is locked by the transaction. */
 export async function replaceResourceIds(
   tx: Sql,
   packageId: string,
   before: readonly string[],
   after: readonly string[],
 ): Promise<void> {
-  const [held, wanted] = [new Set(before), new Set(after)];
-  const gone = before.filter((id) => !wanted.has(id));
-  const added = after.filter((id) => !held.has(id));
-  if (gone.length > 0) {
+  const [former, next] = [new Set(before), new Set(after)];
+  const removed = before.filter((id) => !next.has(id));
+  const added = after.filter((id) => !former.has(id));
+  if (removed.length > 0) {
     await tx.$executeRawUnsafe(
       'delete from package_resource where package_id = $1 and resource_id = any($2::text[])',
       packageId,
-      gone,
+      removed,
     );
   }
   if (added.length === 0) return;
@@ -142,11 +117,8 @@ export async function replaceResourceIds(
   );
 }
 
-/** The versions not yet published that hold one of these resources. */
-export async function draftsHolding(
-  sql: Sql,
-  resourceIds: readonly string[],
-): Promise<{ packageId: string }[]> {
+/** The unpublished versions that contain one of these resources. */
+export async function draftsWith(sql: Sql, resourceIds: readonly string[]): Promise<{ packageId: string }[]> {
   return sql.$queryRawUnsafe(
     `select id as "packageId" from version
      where id in (select package_id from package_resource where resource_id = any($1::text[])) and not visible`,
@@ -155,7 +127,7 @@ export async function draftsHolding(
 }
 
 /** Ids of the resources in versions that are not published, after an id, in order. */
-export async function heldIds(sql: Sql, afterId: string, limit: number): Promise<string[]> {
+export async function draftResourceIds(sql: Sql, afterId: string, limit: number): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ resource_id: string }[]>(
     `select distinct r.resource_id from package_resource r join version v on v.id = r.package_id
      where r.resource_id > $1 and not v.visible order by r.resource_id limit $2::int`,

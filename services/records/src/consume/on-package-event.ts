@@ -13,26 +13,27 @@ export const PACKAGE_SUBJECTS = [
 
 type PackageEvent = ReceivedEvent<(typeof PACKAGE_SUBJECTS)[number]>;
 
-/** Keeps the resources' side of their relations when the packages service's own call did not arrive. */
+/** Applies the packages service's changes of relations if its call did not arrive. */
 export function onPackageEvent(context: RecordsContext) {
   return async (events: readonly PackageEvent[]): Promise<void> => {
-    const known = await shownPackages(context, events);
+    const published = await publishedPackages(context, events);
     for (const event of events) {
-      if (event.subject === 'knowledge.packages.package.published' && known.has(event.payload.id)) continue;
-      await follow(context, event);
+      if (event.subject === 'knowledge.packages.package.published' && published.has(event.payload.id))
+        continue;
+      await apply(context, event);
     }
   };
 }
 
-/** Packages whose resources were set by a call before their event was delivered. */
-async function shownPackages({ database }: RecordsContext, events: readonly PackageEvent[]) {
+/** Packages that a call marked as published before their event was delivered. */
+async function publishedPackages({ database }: RecordsContext, events: readonly PackageEvent[]) {
   const ids = events.flatMap(({ subject, payload }) =>
     subject === 'knowledge.packages.package.published' ? [payload.id] : [],
   );
   return new Set(ids.length === 0 ? [] : await publishedAmong(database, ids));
 }
 
-async function follow(context: RecordsContext, event: PackageEvent): Promise<void> {
+async function apply(context: RecordsContext, event: PackageEvent): Promise<void> {
   switch (event.subject) {
     case 'knowledge.packages.resources.changed': {
       const { id, parentId, revision, recordIds } = event.payload;
@@ -46,20 +47,20 @@ async function follow(context: RecordsContext, event: PackageEvent): Promise<voi
       });
     }
     case 'knowledge.packages.package.published':
-      return showPackage(context, event.payload.id);
+      return markPackagePublished(context, event.payload.id);
     case 'knowledge.packages.draft.deleted': {
       const { id, parentId, revision, isPublished } = event.payload;
       if (isPublished) return;
       await applyPackageUpdate(context, { packageId: id, revision, recordIds: [], requestId: event.id });
-      // Another version may be left; the packages service knows.
-      const known = await context.findOtherKind([parentId]);
-      if (known.has(parentId)) return;
+      // The package may have another version.
+      const existing = await context.findOtherKind([parentId]);
+      if (existing.has(parentId)) return;
       await releaseManaged(context, { packageParentId: parentId, packageId: id }, event.id);
     }
   }
 }
 
-export async function showPackage(context: LifecycleContext, packageId: string): Promise<void> {
+export async function markPackagePublished(context: LifecycleContext, packageId: string): Promise<void> {
   await transact(context, async (tx) => {
     const records = await markPublishedWith(tx, packageId, []);
     if (records.length > 0) await publishChanges(context, tx, records);

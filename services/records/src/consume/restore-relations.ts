@@ -2,8 +2,8 @@ import type { RecordsContext } from '../context.ts';
 import { releaseManaged } from '../package-relations/managed-records.ts';
 import { applyPackageUpdate, restrictionOf } from '../package-relations/set-package-resources.ts';
 import { managerIds } from '../store/management-store.ts';
-import { holderIds } from '../store/package-relation-store.ts';
-import { showPackage } from './on-package-event.ts';
+import { packageIds } from '../store/package-relation-store.ts';
+import { markPackagePublished } from './on-package-event.ts';
 
 /** The list of a version that is published or gone does not change any more. */
 const LAST_REVISION = Number.MAX_SAFE_INTEGER;
@@ -26,38 +26,38 @@ export async function restoreRelations(context: RecordsContext): Promise<void> {
         requestId: REQUEST_ID,
         restriction: restrictionOf(restriction),
       });
-      if (isPublished) await showPackage(context, packageId);
+      if (isPublished) await markPackagePublished(context, packageId);
     }
   }
-  const gone = { holders: 0, managers: 0 };
-  for await (const packageId of unknownOf(context, holderIds)) {
+  const removed = { packages: 0, managers: 0 };
+  for await (const packageId of missingOf(context, packageIds)) {
     await applyPackageUpdate(context, {
       packageId,
       revision: LAST_REVISION,
       recordIds: [],
       requestId: REQUEST_ID,
     });
-    gone.holders += 1;
+    removed.packages += 1;
   }
-  for await (const packageParentId of unknownOf(context, managerIds)) {
-    // Which version was the last is not known any more.
+  for await (const packageParentId of missingOf(context, managerIds)) {
+    // The last version is unknown.
     await releaseManaged(context, { packageParentId, packageId: packageParentId }, REQUEST_ID);
-    gone.managers += 1;
+    removed.managers += 1;
   }
-  context.logger.info(gone, 'relations of records compared with packages');
+  context.logger.info(removed, 'relations of records compared with packages');
 }
 
-/** Those of the listed ids that the packages service does not have. */
-async function* unknownOf(
+/** The listed ids that the packages service does not have. */
+async function* missingOf(
   { database, findOtherKind }: RecordsContext,
-  list: typeof holderIds,
+  list: typeof packageIds,
 ): AsyncGenerator<string> {
   for (let afterId = ''; ; ) {
     const ids = await list(database, afterId, PAGE);
     const last = ids.at(-1);
     if (last === undefined) return;
-    const known = await findOtherKind(ids);
-    yield* ids.filter((id) => !known.has(id));
+    const existing = await findOtherKind(ids);
+    yield* ids.filter((id) => !existing.has(id));
     afterId = last;
   }
 }

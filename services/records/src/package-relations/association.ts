@@ -47,8 +47,8 @@ function problemOf(entity: Entity | undefined, packageParentId: string): string 
 }
 
 /**
- * RPC AssociateRecords: all or none. The caller's right on the package is the packages service's to check; here it is
- * the right on each resource. Repeating is harmless.
+ * RPC AssociateRecords: all or none. The packages service has checked the right on the package; this checks the right on
+ * each resource. May be repeated.
  *
  * @throws ServiceError, the first that applies
  *   - `not_found`: a resource does not exist
@@ -63,8 +63,8 @@ export function associateRecords(context: LifecycleContext) {
   ): Promise<AssociateRecordsResponse> => {
     const entities = await findEntities(context, ids);
     const missing = ids.filter((id) => !entities.has(id));
-    const [absent] = missing;
-    if (absent !== undefined) throw (await notFoundErrors(context, missing))(absent);
+    const [first] = missing;
+    if (first !== undefined) throw (await notFoundErrors(context, missing))(first);
 
     const now = context.now();
     const refused = ids.filter((id) => {
@@ -75,20 +75,20 @@ export function associateRecords(context: LifecycleContext) {
     if (refused.length > 0) throw forbidden(ids, refused);
 
     await transact(context, async (tx) => {
-      const held = await lockParents(tx, ids);
-      const issues = associationIssues(ids, held, packageParentId);
+      const records = await lockParents(tx, ids);
+      const issues = associationIssues(ids, records, packageParentId);
       if (issues.length > 0) {
         throw new ServiceError('invalid', 'A validation error occurred.', { issues });
       }
-      const joining = [...held.values()].filter(({ parent }) => parent.managedBy === null);
-      const records = onePerParent(joining);
-      const parentIds = records.map(({ parentId }) => parentId);
+      const joining = [...records.values()].filter(({ parent }) => parent.managedBy === null);
+      const managed = onePerParent(joining);
+      const parentIds = managed.map(({ parentId }) => parentId);
       if (parentIds.length === 0) return;
       await assertParentsUnlocked(tx, parentIds);
       await beginManagement(tx, parentIds, packageParentId, now);
       await bumpRevisions(context, tx, parentIds);
       const named = { packageParentId, packageId };
-      await appendAudited(tx, [], managementEntries(principal, 'associate', named, records));
+      await appendAudited(tx, [], managementEntries(principal, 'associate', named, managed));
     });
     return {};
   };
@@ -104,11 +104,11 @@ function forbidden(ids: readonly string[], refused: readonly string[]): ServiceE
 }
 
 /**
- * RPC DissociateRecords: all or none. The right is that on the package, which its service has checked; a resource that
- * the package does not manage stays as it is.
+ * RPC DissociateRecords: all or none. The packages service has checked the right on the package. A resource that the package does
+ * not manage stays unchanged.
  *
  * @throws ServiceError
- *   - `not_found`: a person names a resource that does not exist
+ *   - `not_found`: a resource does not exist, and the caller is a user
  *   - `forbidden`: the package does not manage a resource, and the caller may not even read it
  *   - `conflict` (`draft_locked`): a version of a resource is being published
  */
@@ -119,9 +119,9 @@ export function dissociateRecords(context: LifecycleContext) {
   ): Promise<DissociateRecordsResponse> => {
     const entities = await findEntities(context, ids);
     const missing = ids.filter((id) => !entities.has(id));
-    const [absent] = missing;
-    if (absent !== undefined && principal.service === null) {
-      throw (await notFoundErrors(context, missing))(absent);
+    const [first] = missing;
+    if (first !== undefined && principal.service === null) {
+      throw (await notFoundErrors(context, missing))(first);
     }
 
     const now = context.now();
@@ -131,16 +131,16 @@ export function dissociateRecords(context: LifecycleContext) {
     if (hidden.length > 0) throw new ServiceError('forbidden', 'Permission denied.');
 
     const released = await transact(context, async (tx) => {
-      const held = await lockParents(tx, ids);
-      const leaving = [...held.values()].filter(({ parent }) => parent.managedBy === packageParentId);
-      const records = onePerParent(leaving);
-      const parentIds = records.map(({ parentId }) => parentId);
+      const records = await lockParents(tx, ids);
+      const leaving = [...records.values()].filter(({ parent }) => parent.managedBy === packageParentId);
+      const unmanaged = onePerParent(leaving);
+      const parentIds = unmanaged.map(({ parentId }) => parentId);
       if (parentIds.length === 0) return [];
       await assertParentsUnlocked(tx, parentIds);
       await endManagement(tx, parentIds);
       await bumpRevisions(context, tx, parentIds);
       const named = { packageParentId, packageId };
-      await appendAudited(tx, [], managementEntries(principal, 'dissociate', named, records));
+      await appendAudited(tx, [], managementEntries(principal, 'dissociate', named, unmanaged));
       return versionsOf(tx, parentIds);
     });
     // If an earlier call was interrupted, a released draft may still be locked.

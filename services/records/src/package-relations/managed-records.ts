@@ -13,14 +13,14 @@ import {
 } from '@kr/draft-lifecycle';
 import { endManagement, lastVersionsOf, managedBy } from '../store/management-store.ts';
 
-/** The package whose context resources enter or leave. */
+/** The package that resources are associated with. */
 export interface NamedPackage {
   packageParentId: string;
-  /** The version that was named, or was the last. */
+  /** The version in the request, or the last one. */
   packageId: string;
 }
 
-/** One entry for each resource, and one for their package. Its trail is kept here, for here is where it happens. */
+/** One entry for each resource, and one for their package: both are written in the same transaction, so in this service. */
 export function managementEntries(
   principal: Principal,
   verb: 'associate' | 'dissociate',
@@ -41,7 +41,7 @@ export function managementEntries(
   ];
 }
 
-/** The first named of each parent: what is done is done to all its versions. */
+/** The first record of each parent: management is shared by all versions. */
 export function onePerParent(
   entities: readonly { id: string; parent: { id: string } }[],
 ): { id: string; parentId: string }[] {
@@ -92,8 +92,7 @@ export async function releaseManaged(
 }
 
 /**
- * Holds what all versions of these records share, and each version of them, parents first as everybody does. Reads the
- * records as they are then.
+ * Locks the parents of these records, and then all their versions. Returns the records as they are then.
  */
 export async function lockParents(tx: Sql, ids: readonly string[]): Promise<Map<string, Entity>> {
   await tx.$queryRawUnsafe(
@@ -115,20 +114,20 @@ export async function lockParents(tx: Sql, ids: readonly string[]): Promise<Map<
  *
  * @throws ServiceError `conflict` (`draft_locked`): one of them is being published
  */
-export async function takePackageAccess(
+export async function applyPackageAccess(
   { kind, now }: Pick<LifecycleContext, 'kind' | 'now'>,
   tx: Sql,
   { packageId, requestId }: { packageId: string; requestId: string },
   { packageParentId, ids, access }: { packageParentId: string; ids: readonly string[]; access: object },
 ): Promise<void> {
-  const held = [...(await lockParents(tx, ids)).values()].filter(
+  const drafts = [...(await lockParents(tx, ids)).values()].filter(
     ({ parent, published, draft }) =>
       parent.managedBy === packageParentId &&
       published === null &&
       draft !== null &&
       !isDeepStrictEqual(draft.document.access, access),
   );
-  for (const { draft } of held) if (draft !== null) assertUnlocked(draft);
+  for (const { draft } of drafts) if (draft !== null) assertUnlocked(draft);
   // Problems of the replaced access are resolved.
   const rows = await tx.$queryRawUnsafe<{ id: string; parent_id: string; revision: bigint }[]>(
     `update draft d
@@ -138,7 +137,7 @@ export async function takePackageAccess(
      from version v
      where v.id = d.id and d.id = any($1::text[]) and d.document -> 'access' is distinct from $2::jsonb
      returning d.id, v.parent_id, d.revision`,
-    held.map(({ id }) => id),
+    drafts.map(({ id }) => id),
     JSON.stringify(access),
     now().toISOString(),
   );

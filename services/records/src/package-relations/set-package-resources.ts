@@ -2,14 +2,14 @@ import type { SetPackageResourcesRequest__Output, SetPackageResourcesResponse } 
 import { assertService, type LifecycleContext, publishChanges, transact } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { replacePackageRecords, storeRestriction } from '../store/package-relation-store.ts';
-import { lockParents, takePackageAccess } from './managed-records.ts';
+import { applyPackageAccess, lockParents } from './managed-records.ts';
 
 /** The state of one package version as received from the packages service, by call or by event. */
 export interface PackageUpdate {
   packageId: string;
   revision: string | number;
   recordIds: readonly string[];
-  /** The call or the event that brings it. */
+  /** Id of the call or the event. */
   requestId: string;
   /** Absent if the package is not restricted. */
   restriction?: Restriction | undefined;
@@ -20,7 +20,7 @@ export interface Restriction {
   packageParentId: string;
   /** The package's `access` as it is stored. */
   access: object;
-  /** Change number of the last update that restricted the package: for it all resources take the access, once. */
+  /** Change number of the last update that restricted the package: it is applied to all resources once. */
   revision: number;
 }
 
@@ -52,14 +52,14 @@ export function setPackageResources(context: LifecycleContext) {
 export async function applyPackageUpdate(context: LifecycleContext, update: PackageUpdate): Promise<void> {
   const { packageId, recordIds, restriction } = update;
   await transact(context, async (tx) => {
-    // Resources before their package, as in the publication that shows both.
+    // Resources before their package, in the order of a publication.
     if (restriction !== undefined) await lockParents(tx, recordIds);
     const changed = await replacePackageRecords(tx, update, context.now());
     if (changed !== undefined) await publishChanges(context, tx, [...changed.added, ...changed.removed]);
     if (restriction === undefined) return;
     const isNew = await storeRestriction(tx, packageId, restriction.revision);
     const ids = isNew ? recordIds : (changed?.added ?? []);
-    if (ids.length > 0) await takePackageAccess(context, tx, update, { ...restriction, ids });
+    if (ids.length > 0) await applyPackageAccess(context, tx, update, { ...restriction, ids });
   });
 }
 

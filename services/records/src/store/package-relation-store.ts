@@ -5,11 +5,10 @@ import type { Sql } from '@kr/database';
  * ones for its published form, which must not reveal drafts of packages. As `EntityKind.related`.
  */
 export const RELATED = `
-  select array_agg(held.package_id order by held.added_at, held.package_id) as of_draft,
-         array_agg(held.package_id order by held.added_at, held.package_id) filter (where holder.is_published)
-           as of_published
-  from packaged_record held join package_version holder on holder.package_id = held.package_id
-  where held.record_id = v.id`;
+  select array_agg(r.package_id order by r.added_at, r.package_id) as of_draft,
+         array_agg(r.package_id order by r.added_at, r.package_id) filter (where p.is_published) as of_published
+  from packaged_record r join package_version p on p.package_id = r.package_id
+  where r.record_id = v.id`;
 
 /**
  * Stores the records of a package version unless a newer list is stored.
@@ -63,9 +62,9 @@ export async function storeRestriction(tx: Sql, packageId: string, revision: num
 }
 
 /**
- * Writes down that a package version is published.
+ * Marks a package version as published.
  *
- * @returns the records it holds but `together`, whose relation that changes; none when it was known
+ * @returns its records except `together`, whose relations change; empty if it was marked before
  */
 export async function markPublishedWith(
   tx: Sql,
@@ -85,7 +84,7 @@ export async function markPublishedWith(
   return rows.map((row) => row.record_id);
 }
 
-/** Those of these package versions that are known to be published. */
+/** The published ones among these package versions. */
 export async function publishedAmong(sql: Sql, packageIds: readonly string[]): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ package_id: string }[]>(
     'select package_id from package_version where package_id = any($1::text[]) and is_published',
@@ -94,8 +93,8 @@ export async function publishedAmong(sql: Sql, packageIds: readonly string[]): P
   return rows.map((row) => row.package_id);
 }
 
-/** Ids of the package versions that hold records, after an id, in order. */
-export async function holderIds(sql: Sql, afterId: string, limit: number): Promise<string[]> {
+/** Ids of package versions with records, after an id, in order. */
+export async function packageIds(sql: Sql, afterId: string, limit: number): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ package_id: string }[]>(
     `select distinct package_id from packaged_record where package_id > $1 order by package_id limit $2::int`,
     afterId,
@@ -105,7 +104,7 @@ export async function holderIds(sql: Sql, afterId: string, limit: number): Promi
 }
 
 /** Removes a deleted record from every package version; returns the versions that contained it. */
-export async function forgetRecord(tx: Sql, recordId: string): Promise<string[]> {
+export async function removeRecord(tx: Sql, recordId: string): Promise<string[]> {
   const rows = await tx.$queryRawUnsafe<{ package_id: string }[]>(
     'delete from packaged_record where record_id = $1 returning package_id',
     recordId,

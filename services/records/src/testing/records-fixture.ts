@@ -16,7 +16,7 @@ import type { CallContext } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase } from '@kr/testbed';
-import { leavePackages } from '../clients.ts';
+import { removeFromPackages } from '../clients.ts';
 import type { RecordsContext } from '../context.ts';
 import { recordKind } from '../record-kind.ts';
 import { SCHEMA } from '../schema.ts';
@@ -84,7 +84,7 @@ export async function recordsFixture() {
     findIdsOfOtherKind: findOtherKind,
     ownerLimits: { maxDrafts: 1_000, maxMetadataBytes: 1_000_000_000 },
     findDoisOfOtherKind: async () => new Set(),
-    afterDelete: leavePackages({ forgetRecords }, logger),
+    afterDelete: removeFromPackages({ forgetRecords }, logger),
     waitUntilRelayed: async () => true,
     wakeRelay: () => undefined,
     logger,
