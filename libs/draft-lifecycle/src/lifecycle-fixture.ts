@@ -12,12 +12,11 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type { Decision } from './context/context.ts';
 import { PrismaClient } from './gen/prisma/client.ts';
 import { lifecycleContext, lifecycleHandlers } from './lifecycle.ts';
-import { MIGRATIONS } from './store/lifecycle-store.ts';
 import type { FileCounts } from './model/files.ts';
 import { newEntityId } from './model/ids.ts';
 import type { EntityKind } from './model/kind.ts';
 import { preparePublication } from './publication/prepare.ts';
-import { sqlLifecycleStore } from './store/lifecycle-store.ts';
+import { MIGRATIONS, sqlLifecycleStore } from './store/lifecycle-store.ts';
 
 /** A kind with nothing special, so that what is seen is the lifecycle's. */
 const RECORD: EntityKind = {

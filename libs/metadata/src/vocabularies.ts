@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { iso6393 } from 'iso-639-3';
 import spdxLicenses from 'spdx-license-list';
-import { isObject } from './fields/field.ts';
 
 /** One entry of a vocabulary, as `GET /api/vocabularies/{type}/{id}` shows it. */
 export interface Term {
@@ -131,7 +130,8 @@ function addedTerms(file: string, onProblem: (problem: Error) => void): Term[] {
 }
 
 function isTerm(value: unknown): value is Term {
-  return isObject(value) && typeof value['id'] === 'string' && isObject(value['title']);
+  const { id, title } = (value ?? {}) as { id?: unknown; title?: unknown };
+  return typeof id === 'string' && typeof title === 'object' && title !== null && !Array.isArray(title);
 }
 
 /** ISO 639-3, complete. */

@@ -152,9 +152,11 @@ function instruments() {
         'Publications that participants know and this database lost.',
         [{}],
       ),
-      mirrorDeferred: counting('package_mirrors_deferred', 'Resource lists that were sent by event instead of a call.', [
-        {},
-      ]),
+      mirrorDeferred: counting(
+        'package_mirrors_deferred',
+        'Resource lists that were sent by event instead of a call.',
+        [{}],
+      ),
     },
     decided: durations(METER, {
       name: 'publication_decision_seconds',

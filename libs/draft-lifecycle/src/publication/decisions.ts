@@ -25,7 +25,7 @@ import type { Participant } from '../store/staging.ts';
  * @throws ServiceError `internal` when this service never agreed to the committed publication, or has applied
  * the aborted one
  */
-export async function applyDecision(
+async function applyDecision(
   deps: LifecycleDeps,
   publicationId: string,
   isCommitted: boolean,

@@ -191,7 +191,7 @@ export async function findPreviousVersion(
 export interface VersionPage {
   /** Highest version first. */
   ids: readonly string[];
-  /** All of them, grouped by what `access.status` depends on. */
+  /** Counts of all readable versions by access and presence of files, which determine `access.status`. */
   groups: readonly { access: StoredDocument['access']; entries: number; count: number }[];
 }
 

@@ -20,7 +20,7 @@ export interface StagedForm {
   revision: number;
 }
 
-// A refusal stages nothing. Documents are copied inside Postgres, whatever their size.
+// A refusal stages nothing. Documents of any size are copied inside Postgres.
 const VOTE = `
   with form as (
     select id, sealed, revision from jsonb_to_recordset($2::jsonb) as f(id text, sealed jsonb, revision bigint)

@@ -71,7 +71,10 @@ const found = (change: Partial<Publication>, of = aPackage): PublishInput => ({
   publication: { ...of, ...change },
 });
 const applied = (participant: 'files' | 'records'): PublishInput => ({ type: 'applied', participant });
-const undelivered = (participant: 'files' | 'records'): PublishInput => ({ type: 'undelivered', participant });
+const undelivered = (participant: 'files' | 'records'): PublishInput => ({
+  type: 'undelivered',
+  participant,
+});
 const committed = { state: 'COMMITTED', publishedIds: ['p', 'r1', 'r2'] } as const;
 /** `r2` is published already and only related: it is shown by the package and was not staged for it. */
 const withRelated = { state: 'COMMITTED', publishedIds: ['p', 'r1'] } as const;
