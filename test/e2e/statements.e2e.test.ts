@@ -72,7 +72,16 @@ describe('a list', () => {
   );
 });
 
-// After the lists, which would show its draft.
+// After the lists, which would show their drafts.
+describe('a creation', () => {
+  test('is one statement, which commits by itself, after the one that finds the token', async () => {
+    const create = (path: string, title: string) => () =>
+      author.sure('POST', path, { json: recordDocument(title) });
+    expect(await statements.of(create('/records', 'One statement'))).toBe(TOKEN + 1);
+    expect(await statements.of(create('/packages', 'One statement'))).toBe(TOKEN + 1);
+  });
+});
+
 describe('an upload', () => {
   test('reads its draft in one statement, reserves its bytes in one and attaches them in one', async () => {
     const json = recordDocument('With files', { withFiles: true });
