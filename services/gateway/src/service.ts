@@ -164,13 +164,7 @@ async function open(config: GatewayConfig, { logger, elapsed, now, recheckTransf
   return {
     services: [{ definition: definitions.identity, handlers, callers: { operator: 'all' } }],
     database,
-    background: [
-      { stop: () => drain(DRAIN_MS) },
-      observed,
-      sweeping,
-      folder,
-      ...(oidc ? [oidc.keys] : []),
-    ],
+    background: [{ stop: () => drain(DRAIN_MS) }, observed, sweeping, folder, ...(oidc ? [oidc.keys] : [])],
     ports: { http_port: portOf(http) },
     close: async () => {
       await following.stop();

@@ -54,7 +54,9 @@ export function identifiers(allowed: readonly SchemeId[]) {
     check(value: unknown, path: string, report: FieldReport): unknown {
       const checked = entries.check(value, path, report);
       if (Array.isArray(checked)) {
-        const schemes = checked.map((entry) => (isObject(entry) ? entry['scheme'] : undefined)).filter(Boolean);
+        const schemes = checked
+          .map((entry) => (isObject(entry) ? entry['scheme'] : undefined))
+          .filter(Boolean);
         if (new Set(schemes).size < schemes.length)
           report.add(path, 'Only one identifier per scheme is allowed.');
       }

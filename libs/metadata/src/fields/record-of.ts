@@ -21,7 +21,12 @@ interface RecordOptions {
   /** Keys that the service itself adds on output: accepted and ignored on input. */
   derived?: readonly string[];
   /** Checks the whole object after its members; may change the stored form. */
-  whole?: (checked: JsonObject, path: string, report: FieldReport, sent: JsonObject) => JsonObject | undefined;
+  whole?: (
+    checked: JsonObject,
+    path: string,
+    report: FieldReport,
+    sent: JsonObject,
+  ) => JsonObject | undefined;
   /** Adds what is derived; gets the object with its members rendered. */
   derive?: (rendered: JsonObject, vocabularies: Vocabularies) => JsonObject;
 }

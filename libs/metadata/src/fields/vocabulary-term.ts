@@ -50,5 +50,7 @@ function checkTermId(
 
 /** The term that a stored value names, if any. */
 export function termOf(vocabularies: Vocabularies, type: VocabularyType, checked: unknown): Term | undefined {
-  return isObject(checked) && typeof checked['id'] === 'string' ? vocabularies.lookup(type, checked['id']) : undefined;
+  return isObject(checked) && typeof checked['id'] === 'string'
+    ? vocabularies.lookup(type, checked['id'])
+    : undefined;
 }
