@@ -47,6 +47,8 @@ create table entry (
   object_id uuid references object (id),
   version_id uuid,
   mimetype text,
+  -- The call that created it, so that a repeated call is recognised.
+  creation_key bytea check (octet_length(creation_key) = 32),
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
   primary key (entity_id, key),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { until } from '@kr/testbed';
 import type { Answer, HttpClient, Sent } from './http-client.ts';
 
@@ -33,14 +34,22 @@ export function persistentClient(client: HttpClient, timeoutMs = 120_000): Persi
   };
 }
 
-/** A client for the preparation of a story: it requires success. @throws Error when it is refused */
+/**
+ * A client for the preparation of a story: it requires success, and names each creation, which it may have to repeat after
+ * a lost answer. @throws Error when it is refused
+ */
 export function insistentClient(client: HttpClient, patient = persistentClient(client)): HttpClient {
   return {
     call: client.call,
     sure: async <Body>(method: string, target: string, sent?: Sent) => {
-      const { status, text, body } = await patient.insist<Body>(method, target, sent);
+      const { status, text, body } = await patient.insist<Body>(method, target, named(method, sent));
       if (status < 300) return body;
       throw new Error(`${method} ${target} answered ${status}: ${text}`);
     },
   };
+}
+
+function named(method: string, sent: Sent = {}): Sent {
+  if (method !== 'POST') return sent;
+  return { ...sent, headers: { 'idempotency-key': randomUUID(), ...sent.headers } };
 }

@@ -224,6 +224,37 @@ describe('the entries of a bucket', () => {
   });
 });
 
+describe('a repeated call with the same creation key', () => {
+  const creationKey = Buffer.alloc(32, 7);
+
+  test('starts no upload twice, and returns all entries', async () => {
+    const start = (key: string, creation = creationKey) =>
+      files.client.startUploads(
+        { ...write('again-00001'), entries: [{ key }], creationKey: creation },
+        GATEWAY,
+      );
+    const first = await start('a.txt');
+    await start('b.txt', Buffer.alloc(32, 8));
+    await files.put('again-00001', 'a.txt', 'abc');
+    const again = await start('a.txt');
+    expect(again.entries.map(({ key }) => key)).toEqual(['a.txt', 'b.txt']);
+    expect(again.entries[0]).toEqual(first.entries[0]);
+    const { rows } = await files.sql.query(
+      `select metadata from audit_entry where entity_id = 'again-00001' and action = 'file.init'`,
+    );
+    expect(rows).toHaveLength(2);
+    expect(await refusalOf(start('a.txt', Buffer.alloc(32, 9)))).toMatchObject({ code: 'file_exists' });
+  });
+
+  test('imports nothing twice, and returns all entries', async () => {
+    await files.upload('again-00002', 'a.txt', 'aaa');
+    const ticket = files.ticket('again-00003', ['import_files'], 'again-00002');
+    const run = () => files.client.importEntries({ ticket, creationKey }, GATEWAY);
+    const first = await run();
+    expect(await run()).toEqual(first);
+  });
+});
+
 describe('an import', () => {
   const importing = (entityId: string, source: string | null) =>
     files.client.importEntries({ ticket: files.ticket(entityId, ['import_files'], source) }, GATEWAY);

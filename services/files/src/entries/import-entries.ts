@@ -1,5 +1,5 @@
 import { appendAudited, ticketEntry } from '@kr/audit-trail';
-import { executeWithNext } from '@kr/database';
+import { executeWithNext, type Sql } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
 import { changeBucket } from '../buckets/change-bucket.ts';
 import type { FilesContext } from '../context.ts';
@@ -12,12 +12,14 @@ const IMPORT = `
   with owned as (
     update bucket set owner_id = $2
     where entity_id = $1 and $2::text is not null and owner_id is distinct from $2)
-  insert into entry (entity_id, key, position, state, metadata, object_id, version_id, mimetype, created_at, updated_at)
-  select $1, key, position, state, metadata, object_id, gen_random_uuid(), mimetype, $3::timestamptz, $3::timestamptz
+  insert into entry
+    (entity_id, key, position, state, metadata, object_id, version_id, mimetype, created_at, updated_at, creation_key)
+  select $1, key, position, state, metadata, object_id, gen_random_uuid(), mimetype, $3::timestamptz, $3::timestamptz, $5
   from entry where entity_id = $4 and state = 'completed'`;
 
 /**
- * RPC ImportEntries. No byte is copied: the new entries refer to the same objects.
+ * RPC ImportEntries. No byte is copied: the new entries refer to the same objects. A repeated call with the same creation key
+ * changes nothing.
  *
  * @throws ServiceError
  *   - `not_found`: the ticket names no source, because there is no earlier version
@@ -25,24 +27,37 @@ const IMPORT = `
  *   - what `changeBucket` throws
  */
 export function importEntries(deps: FilesContext): Rpc<'ImportEntries'> {
-  return async ({ ticket }, { principal }) => {
+  return async ({ ticket, creationKey }, { principal }) => {
+    const key = creationKey.length === 0 ? null : creationKey;
     const opened = deps.openTicket(ticket, 'import');
     const { entityId, ownerId, sourceEntityId } = opened;
     if (sourceEntityId === null) throw new ServiceError('not_found', 'Not found.');
     const entries = await changeBucket(deps, entityId, async (tx, bucket) => {
-      if ((await listFiles(tx, entityId)).length > 0)
+      const present = await listFiles(tx, entityId);
+      if (present.length > 0) {
+        if (await hasEntryOf(tx, entityId, key)) return present;
         throw invalidField('files.enabled', 'Please remove all files first.');
-      await executeWithNext(tx, IMPORT, entityId, ownerId ?? null, deps.now(), sourceEntityId);
+      }
+      await executeWithNext(tx, IMPORT, entityId, ownerId ?? null, deps.now(), sourceEntityId, key);
       const imported = await listFiles(tx, entityId);
       await appendAudited(
         tx,
-        imported.map(({ key }) => entryEvent('completed', bucket, key)),
-        imported.map(({ key }) =>
-          ticketEntry(principal, 'file.import', opened, { key, from: sourceEntityId }),
+        imported.map((entry) => entryEvent('completed', bucket, entry.key)),
+        imported.map((entry) =>
+          ticketEntry(principal, 'file.import', opened, { key: entry.key, from: sourceEntityId }),
         ),
       );
       return imported;
     });
     return { entries: entries.map(fileEntryMessage) };
   };
+}
+
+async function hasEntryOf(tx: Sql, entityId: string, creationKey: Uint8Array | null): Promise<boolean> {
+  const created = await tx.$queryRawUnsafe<unknown[]>(
+    'select from entry where entity_id = $1 and creation_key = $2 limit 1',
+    entityId,
+    creationKey,
+  );
+  return created.length > 0;
 }

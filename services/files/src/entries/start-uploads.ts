@@ -35,14 +35,14 @@ interface Start {
 }
 
 /**
- * RPC StartUploads.
+ * RPC StartUploads. A repeated call with the same creation key changes nothing.
  *
  * @throws ServiceError
  *   - `invalid`: a key that is bad, taken, or named twice; metadata that is no object; too many files
  *   - what `changeBucket` throws
  */
 export function startUploads(deps: FilesContext): Rpc<'StartUploads'> {
-  return async ({ ticket, entries }, { principal }) => {
+  return async ({ ticket, entries, creationKey }, { principal }) => {
     const opened = deps.openTicket(ticket, 'write');
     const { entityId } = opened;
     const starts = entries.map(checkedStart);
@@ -51,7 +51,7 @@ export function startUploads(deps: FilesContext): Rpc<'StartUploads'> {
       return { entries: (await listFiles(deps.database, entityId)).map(fileEntryMessage) };
     }
     const all = await changeBucket(deps, entityId, async (tx, bucket) => {
-      const isFirst = await addEntries(tx, opened, principal, starts, deps);
+      const isFirst = await addEntries(tx, deps, { opened, principal, starts, creationKey });
       // The first entry changes the access status of the draft, which is indexed.
       const [first] = starts;
       if (isFirst && first !== undefined) await appendEvents(tx, [entryEvent('started', bucket, first.key)]);
@@ -78,32 +78,54 @@ const AUDIT_AND_COUNT = `
   with owned as (
     update bucket set owner_id = $3
     where entity_id = $1 and $3::text is not null and owner_id is distinct from $3
-  ), audited as (${insertEntries('$4', '(select) as always')})
-  select count(*)::int as count, coalesce(max(position), 0)::int as last,
+  ), repeated as (
+    select from entry where entity_id = $1 and creation_key = $5 limit 1
+  ), audited as (${insertEntries('$4', '(select where not exists (select from repeated)) as first')})
+  select exists (select from repeated) as "isRepeated", count(*)::int as count, coalesce(max(position), 0)::int as last,
     coalesce(array_agg(key) filter (where key = any($2::text[])), '{}') as taken,
     coalesce(sum(octet_length(metadata)), 0)::int as metadata
   from entry where entity_id = $1`;
 
+interface EntryCounts {
+  /** Whether an earlier call with the same creation key has added entries. */
+  isRepeated: boolean;
+  count: number;
+  /** The position of the last entry. */
+  last: number;
+  /** The requested keys that exist. */
+  taken: string[];
+  /** The bytes of the metadata of all entries. */
+  metadata: number;
+}
+
 const INSERT = `
-  insert into entry (entity_id, key, position, state, metadata, created_at, updated_at)
-  select $1, key, $4::int + number, 'pending', metadata, $5::timestamptz, $5::timestamptz
+  insert into entry (entity_id, key, position, state, metadata, created_at, updated_at, creation_key)
+  select $1, key, $4::int + number, 'pending', metadata, $5::timestamptz, $5::timestamptz, $6
   from unnest($2::text[], $3::text[]) with ordinality as started (key, metadata, number)`;
+
+interface AddedEntries {
+  opened: Ticket;
+  principal: Principal;
+  starts: readonly Start[];
+  /** Empty without one. */
+  creationKey: Uint8Array;
+}
 
 /** Whether they are the first entries of the bucket. */
 async function addEntries(
   tx: Sql,
-  opened: Ticket,
-  principal: Principal,
-  starts: readonly Start[],
   { maxFilesPerEntity, now }: FilesContext,
+  { opened, principal, starts, creationKey }: AddedEntries,
 ): Promise<boolean> {
   const keys = starts.map(({ key }) => key);
   const { entityId, ownerId } = opened;
   const entries = keys.map((key) => ticketEntry(principal, 'file.init', opened, { key }));
-  const [found] = await tx.$queryRawUnsafe<
-    { count: number; last: number; taken: string[]; metadata: number }[]
-  >(AUDIT_AND_COUNT, entityId, keys, ownerId ?? null, entryRows(entries));
-  const { count, last, taken, metadata } = found ?? { count: 0, last: 0, taken: [], metadata: 0 };
+  const created = creationKey.length === 0 ? null : creationKey;
+  const [{ isRepeated, count, last, taken, metadata }] = await tx.$queryRawUnsafe<[EntryCounts]>(
+    AUDIT_AND_COUNT,
+    ...[entityId, keys, ownerId ?? null, entryRows(entries), created],
+  );
+  if (isRepeated) return false;
   const seen = new Set(taken);
   for (const key of keys) {
     if (seen.has(key))
@@ -122,6 +144,6 @@ async function addEntries(
   const added = starts.reduce((sum, start) => sum + metadataBytes(start.metadata), 0);
   if (added > 0) assertMetadataFits(metadata + added, '_schema');
   const metadatas = starts.map((start) => start.metadata);
-  await executeWithNext(tx, INSERT, entityId, keys, metadatas, last, now());
+  await executeWithNext(tx, INSERT, entityId, keys, metadatas, last, now(), created);
   return count === 0;
 }

@@ -207,7 +207,7 @@ async function readFile(deps: FilesDeps, call: Call): Promise<Reply> {
 async function startUploads(deps: FilesDeps, call: Call): Promise<Reply> {
   const authorised = await authoriseEnabledFiles(deps, 'write', call);
   const { entries } = await deps.clients.files.startUploads(
-    { ticket: authorised.ticket, entries: newEntries(call.body) },
+    { ticket: authorised.ticket, entries: newEntries(call.body), creationKey: call.creationKey },
     call.principal,
   );
   return created(fileListJson(authorised, entries, fileHolder(deps, call)));
@@ -285,6 +285,9 @@ async function deleteFiles(deps: FilesDeps, call: Call): Promise<Reply> {
 
 async function importFiles(deps: FilesDeps, call: Call): Promise<Reply> {
   const authorised = await authoriseEnabledFiles(deps, 'import', call);
-  const { entries } = await deps.clients.files.importEntries({ ticket: authorised.ticket }, call.principal);
+  const { entries } = await deps.clients.files.importEntries(
+    { ticket: authorised.ticket, creationKey: call.creationKey },
+    call.principal,
+  );
   return created(fileListJson(authorised, entries, fileHolder(deps, call)));
 }
