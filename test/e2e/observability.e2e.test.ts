@@ -314,7 +314,7 @@ async function useEverything(): Promise<void> {
   await author.sure('GET', '/search?q=traced');
   // The search service may still be reconnecting to a restarted service.
   await until(async () => (await adminCommand(system, 'search', 'drift')).code === 0, PATIENT);
-  await adminCommand(system, 'files', 'audit', '--now');
+  await adminCommand(system, 'files', 'verify', '--now');
   const client = new Client({ connectionString: system.databaseUrls.packages });
   await client.connect();
   await client.query(
@@ -323,7 +323,7 @@ async function useEverything(): Promise<void> {
   );
   await client.end();
   await until(async () => (await sampled('search', 'search_drift_age_seconds')) !== undefined, PATIENT);
-  await until(async () => (await sampled('files', 'files_audit_age_seconds')) !== undefined, PATIENT);
+  await until(async () => (await sampled('files', 'files_fixity_check_age_seconds')) !== undefined, PATIENT);
   await until(async () => (await sampled('search', 'event_consumer_pending')) === 0, PATIENT);
 }
 

@@ -26,7 +26,7 @@ const BESIDE =
   /outbox where published_at|update outbox|package_version|lease_until <|sealed_at <|updated_at <|set local/;
 
 /** No process queries old publications, verifies stored bytes or opens connections meanwhile. */
-const QUIET = { settings: { publishScanMs: 60_000 }, environment: { AUDIT_EVERY_MS: '0' } };
+const QUIET = { settings: { publishScanMs: 60_000 }, environment: { FIXITY_CHECK_INTERVAL_MS: '0' } };
 
 let postgres: CountingPostgres;
 let system: TestSystem;

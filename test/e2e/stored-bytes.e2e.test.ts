@@ -27,7 +27,7 @@ const contents = new Map<string, Buffer>();
 beforeAll(async () => {
   system = await startSystem({
     environment: {
-      AUDIT_BYTES_PER_SECOND: '100000',
+      FIXITY_CHECK_BYTES_PER_SECOND: '100000',
       MAX_BYTES_PER_USER: '50000000',
     },
     settings: { garbageGraceMs: 60_000 },
@@ -132,18 +132,18 @@ async function everythingIsThere(): Promise<void> {
   }
 }
 
-describe('kr admin files audit', () => {
-  test('reports that no object was read yet, and the progress of an audit', async () => {
-    const before = await kr('files', 'audit');
+describe('kr admin files verify', () => {
+  test('reports that no object was read yet, and the progress of a check', async () => {
+    const before = await kr('files', 'verify');
     expect([before.code, before.out]).toEqual([0, expect.stringContaining('objects not read again yet')]);
-    const now = await kr('files', 'audit', '--now');
+    const now = await kr('files', 'verify', '--now');
     expect([now.code, now.err]).toEqual([0, '']);
     expect(now.out).toMatch(/^stored +20 objects, 2\.0 MB\n/);
-    expect(now.out).toMatch(/\nlatest audit +begun .* finished .*: 20 objects, 2\.0 MB, 0 damaged\n/);
-    expect((await kr('files', 'audit', '--help')).out).toContain('Exit code of --now: 0');
-    expect([await metric('files_objects_different'), await metric('files_objects_missing')]).toEqual([0, 0]);
-    expect(await metric('files_audit_age_seconds')).toBeGreaterThanOrEqual(0);
-    expect(await metric('files_audit_period_seconds')).toBe(30 * 86_400);
+    expect(now.out).toMatch(/\nlatest check +started .* finished .*: 20 objects, 2\.0 MB, 0 damaged\n/);
+    expect((await kr('files', 'verify', '--help')).out).toContain('Exit code of --now: 0');
+    expect([await metric('files_objects_corrupt'), await metric('files_objects_missing')]).toEqual([0, 0]);
+    expect(await metric('files_fixity_check_age_seconds')).toBeGreaterThanOrEqual(0);
+    expect(await metric('files_fixity_check_interval_seconds')).toBe(30 * 86_400);
   });
 
   test('fails when one byte is another, names the file, and passes when it is restored', async () => {
@@ -152,17 +152,17 @@ describe('kr admin files audit', () => {
     const wrong = Buffer.from(bytes);
     wrong[54_321] = (wrong[54_321] ?? 0) ^ 0x80;
     await writeFile(path, wrong);
-    const { code, out, err } = await kr('files', 'audit', '--now');
+    const { code, out, err } = await kr('files', 'verify', '--now');
     expect([code, err]).toEqual([1, '1 of 20 objects are not as they were stored.\n']);
-    expect(out).toContain(`different ${await objectOf(published, '7.bin')} (100 kB)`);
+    expect(out).toContain(`corrupt ${await objectOf(published, '7.bin')} (100 kB)`);
     expect(out).toContain(`    ${published.id} 7.bin\n`);
-    const report = await told<Report>('files', 'audit');
+    const report = await told<Report>('files', 'verify');
     expect(report.damaged_objects).toMatchObject([
-      { damage: 'different', files: [{ entity_id: published.id, key: '7.bin' }] },
+      { damage: 'corrupt', files: [{ entity_id: published.id, key: '7.bin' }] },
     ]);
-    await until(async () => (await metric('files_objects_different')) === 1);
+    await until(async () => (await metric('files_objects_corrupt')) === 1);
     await writeFile(path, bytes);
-    expect((await kr('files', 'audit', '--now')).code).toBe(0);
+    expect((await kr('files', 'verify', '--now')).code).toBe(0);
   });
 
   test('reports unreadable objects, also as a metric', async () => {
@@ -170,29 +170,29 @@ describe('kr admin files audit', () => {
     await rename(path, `${path}.aside`);
     // A link to itself: the system refuses to open it.
     await symlink(path, path);
-    expect((await kr('files', 'audit', '--now')).code).toBe(1);
-    const report = await told<Report>('files', 'audit');
+    expect((await kr('files', 'verify', '--now')).code).toBe(1);
+    const report = await told<Report>('files', 'verify');
     expect(report.damaged_objects).toMatchObject([{ damage: 'unreadable', files: [{ key: '8.bin' }] }]);
     await until(async () => (await metric('files_objects_unreadable')) === 1);
     await rename(`${path}.aside`, path);
-    expect((await kr('files', 'audit', '--now')).code).toBe(0);
+    expect((await kr('files', 'verify', '--now')).code).toBe(0);
     await until(async () => (await metric('files_objects_unreadable')) === 0);
   });
 
   test('goes on in the background where it was when the service was killed', async () => {
-    expect((await kr('files', 'audit', '--start')).code).toBe(0);
+    expect((await kr('files', 'verify', '--start')).code).toBe(0);
     const begun = await until(async () => {
-      const { latest } = await told<Report>('files', 'audit');
+      const { latest } = await told<Report>('files', 'verify');
       return latest !== null && latest.objects >= 5 ? latest : undefined;
     });
     expect([begun.finished_at, begun.objects < FILES]).toEqual([null, true]);
     const pid = system.pid('files');
     system.kill('files', 'SIGKILL');
     await until(() => ![undefined, pid].includes(system.pid('files')));
-    const { latest } = await told<Report>('files', 'audit');
+    const { latest } = await told<Report>('files', 'verify');
     expect([latest?.id, (latest?.objects ?? 0) >= begun.objects]).toEqual([begun.id, true]);
     const { finished } = await until(async () => {
-      const report = await told<Report>('files', 'audit');
+      const report = await told<Report>('files', 'verify');
       return report.finished?.id === begun.id ? report : undefined;
     });
     expect([finished?.objects, finished?.objects_left]).toEqual([FILES, 0]);
@@ -204,27 +204,27 @@ interface Collected {
   grace_ms: number;
   expired_uploads: { count: number; bytes: number };
   unreferenced_objects: { count: number; bytes: number };
-  orphans: { count: number; bytes: number };
+  unreferenced_blobs: { count: number; bytes: number };
 }
 
-/** Makes unreferenced objects old enough for the collection. */
+/** Makes unreferenced objects old enough for the garbage collection. */
 const forgetFor3Days = () =>
   sql(`update object set unreferenced_at = now() - interval '3 days'
        where not exists (select from entry where object_id = object.id)`);
 
-describe('kr admin files collect', () => {
+describe('kr admin files gc', () => {
   test('counts unreferenced bytes and removes them on request, but no recent ones', async () => {
     const [old, young] = [randomUUID(), randomUUID()];
     for (const id of [old, young]) {
       await mkdir(dirname(pathOf(id)), { recursive: true });
-      await writeFile(pathOf(id), 'orphaned');
+      await writeFile(pathOf(id), 'leftover');
     }
     const yesterday = new Date(Date.now() - DAY_MS);
     await utimes(pathOf(old), yesterday, yesterday);
     const draft = await newDraft('With a file for a while');
     const entry = await upload(author, draft, 'gone.bin', Buffer.from('for a while'));
     await author.sure('DELETE', link(entry, 'self'));
-    await told<Collected>('files', 'collect');
+    await told<Collected>('files', 'gc');
     await forgetFor3Days();
 
     const before = (await storedIds()).sort();
@@ -232,16 +232,16 @@ describe('kr admin files collect', () => {
       grace_ms: 60_000,
       expired_uploads: { count: 0, bytes: 0 },
       unreferenced_objects: { count: 1, bytes: 11 },
-      orphans: { count: 1, bytes: 8 },
+      unreferenced_blobs: { count: 1, bytes: 8 },
     };
-    expect(await told<Collected>('files', 'collect')).toEqual({ applied: false, ...counted });
+    expect(await told<Collected>('files', 'gc')).toEqual({ applied: false, ...counted });
     expect((await storedIds()).sort()).toEqual(before);
-    const trial = await kr('files', 'collect');
+    const trial = await kr('files', 'gc');
     expect([trial.code, trial.err]).toEqual([
       0,
       'Nothing was removed; --apply does it. Nothing younger than 1m is touched.\n',
     ]);
-    expect(await told<Collected>('files', 'collect', '--apply')).toEqual({ applied: true, ...counted });
+    expect(await told<Collected>('files', 'gc', '--apply')).toEqual({ applied: true, ...counted });
     const after = await storedIds();
     expect([after.length, after.includes(old), after.includes(young)]).toEqual([
       before.length - 2,
@@ -249,19 +249,19 @@ describe('kr admin files collect', () => {
       true,
     ]);
     await everythingIsThere();
-    expect((await kr('files', 'collect', '--help')).out).toContain('24 hours');
+    expect((await kr('files', 'gc', '--help')).out).toContain('24 hours');
   });
 
   test('is done by the service when it starts, which reports the amount as a metric', async () => {
     const id = randomUUID();
     await mkdir(dirname(pathOf(id)), { recursive: true });
-    await writeFile(pathOf(id), 'orphaned');
+    await writeFile(pathOf(id), 'leftover');
     const yesterday = new Date(Date.now() - DAY_MS);
     await utimes(pathOf(id), yesterday, yesterday);
     await system.relaunch('files', METRICS());
     await until(async () => !(await storedIds()).includes(id));
     // Objects of another test may be old enough by now.
-    await until(async () => ((await metric('files_orphans')) ?? 0) >= 1);
+    await until(async () => ((await metric('files_unreferenced_blobs')) ?? 0) >= 1);
     await everythingIsThere();
   });
 
@@ -274,9 +274,9 @@ describe('kr admin files collect', () => {
     await author.sure('POST', `/records/${first.id}/draft`);
     for (const { id } of [next, first]) await author.sure('DELETE', `/records/${id}/draft`);
     await until(async () => (await sql('select from entry where entity_id = $1', [next.id])).length === 0);
-    await told<Collected>('files', 'collect', '--apply');
+    await told<Collected>('files', 'gc', '--apply');
     await forgetFor3Days();
-    await told<Collected>('files', 'collect', '--apply');
+    await told<Collected>('files', 'gc', '--apply');
     expect(await storedIds()).toContain(await objectOf(first, 'kept.bin'));
     expect((await author.call('GET', `/records/${first.id}/files/kept.bin/content`)).text).toBe('kept');
   });
@@ -285,9 +285,9 @@ describe('kr admin files collect', () => {
     const draft = await newDraft('Written while something is removed');
     const entries: FileEntry[] = [];
     for (const key of ['a', 'b', 'c']) entries.push(await upload(author, draft, key, Buffer.from(key)));
-    await system.relaunch('files', { ...METRICS(), FAILPOINT: 'files.collect.inside:kill' }, METRICS());
+    await system.relaunch('files', { ...METRICS(), FAILPOINT: 'files.gc.inside:kill' }, METRICS());
     for (const entry of entries) await author.sure('DELETE', link(entry, 'self'));
-    await told<Collected>('files', 'collect');
+    await told<Collected>('files', 'gc');
     await forgetFor3Days();
     const before = await storedIds();
     const pid = system.pid('files');
@@ -297,17 +297,17 @@ describe('kr admin files collect', () => {
         await upload(author, draft, key, randomBytes(1_000));
       }
     })();
-    expect((await kr('files', 'collect', '--apply')).code).toBe(1);
+    expect((await kr('files', 'gc', '--apply')).code).toBe(1);
     await until(() => ![undefined, pid].includes(system.pid('files')));
     await uploading;
     // The rows are deleted; their bytes are unreferenced and old.
     const left = (await storedIds()).filter((id) => before.includes(id));
     const yesterday = new Date(Date.now() - DAY_MS);
     for (const id of left) await utimes(pathOf(id), yesterday, yesterday);
-    const { orphans } = await told<Collected>('files', 'collect', '--apply');
-    expect(orphans.count).toBeGreaterThanOrEqual(3);
+    const { unreferenced_blobs } = await told<Collected>('files', 'gc', '--apply');
+    expect(unreferenced_blobs.count).toBeGreaterThanOrEqual(3);
     await everythingIsThere();
-    expect((await kr('files', 'audit', '--now')).code).toBe(0);
+    expect((await kr('files', 'verify', '--now')).code).toBe(0);
   });
 });
 
@@ -316,7 +316,7 @@ describe('kr admin quota', () => {
     user: string;
     user_id: string;
     used_bytes: number;
-    promised_bytes: number;
+    reserved_bytes: number;
     limit_bytes: number;
     is_default: boolean;
   }
@@ -330,7 +330,7 @@ describe('kr admin quota', () => {
     });
     expect(before.used_bytes).toBeGreaterThanOrEqual(FILES * FILE_BYTES);
     // An upload that was killed keeps for a while what it was promised.
-    const limit = before.used_bytes + before.promised_bytes + 1_000;
+    const limit = before.used_bytes + before.reserved_bytes + 1_000;
     expect(await told<Quota>('quota', 'set', '1', String(limit))).toEqual({
       ...before,
       limit_bytes: limit,

@@ -7,10 +7,10 @@ import { packageDocument, recordDocument } from '../e2e/story/documents.ts';
 import { persistentClient } from '../e2e/story/persistent-client.ts';
 import { link, upload } from '../e2e/story/stories.ts';
 import { type ArmedPart, arm } from './kill/armed-part.ts';
+import { ageLeftovers, collectGarbage } from './kill/collected-storage.ts';
 import { plansOf, roundsOf } from './kill/kill-rounds.ts';
 import { type KillWorld, startKillWorld } from './kill/kill-world.ts';
 import { md5Of } from './kill/package-with-files.ts';
-import { ageLeftovers, sweepUp } from './kill/swept-storage.ts';
 import { scaled } from './scale.ts';
 
 const RELAYS = scaled(3, 100);
@@ -66,9 +66,9 @@ describe('kill -9 of the files service', () => {
     ROUND_MS,
   );
 
-  test('all leftovers are collected', () => sweepUp(world.system, world.databases), ROUND_MS);
+  test('all leftovers are collected', () => collectGarbage(world.system, world.databases), ROUND_MS);
 
-  test.each(plansOf('sweep'))(
+  test.each(plansOf('gc'))(
     'at $point: leftovers of one collection are removed by the next',
     async ({ point, victim, orders }) => {
       const { system, author, databases } = world;
@@ -79,7 +79,7 @@ describe('kill -9 of the files service', () => {
       for (const size of [1_000, 2_000]) await insist('PUT', `${file}/content`, { bytes: randomBytes(size) });
       await ageLeftovers(system, databases);
       await died(await arm(system, victim, orders), point);
-      await sweepUp(system, databases);
+      await collectGarbage(system, databases);
     },
     ROUND_MS,
   );

@@ -17,9 +17,9 @@ import { ServiceError } from '@kr/service-error';
 import { changeBucket } from '../../services/files/src/buckets/change-bucket.ts';
 import {
   decideBuckets,
+  finishOldPublications,
+  finishPublications,
   sealBuckets,
-  settleOldSeals,
-  settlePublications,
 } from '../../services/files/src/buckets/publications.ts';
 import { packageKind } from '../../services/packages/src/package-kind.ts';
 import { startCoordinator } from '../../services/packages/src/publish/coordinator.ts';
@@ -209,7 +209,7 @@ export function startFiles(world: ProcessEnvironment, process: SimulatedProcess)
     newId: world.newUuid,
     logger: silentLogger(trace, 'error'),
   };
-  const settle = settlePublications({
+  const finish = finishPublications({
     ...basics,
     publications: {
       resolvePublications: (request, _principal, options) =>
@@ -222,9 +222,9 @@ export function startFiles(world: ProcessEnvironment, process: SimulatedProcess)
         ),
     },
   });
-  const deps = { ...basics, settle, nudgeRelay: () => undefined };
+  const deps = { ...basics, finishPublications: finish, nudgeRelay: () => undefined };
 
-  keepDoing(world, process, SETTLE_SEALS_EVERY_MS, () => settleOldSeals(deps));
+  keepDoing(world, process, SETTLE_SEALS_EVERY_MS, () => finishOldPublications(deps));
   return {
     process,
     handlers: {

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type AuditOptions, auditFiles } from './commands/audit-files.ts';
 import { type BackupOptions, backup } from './commands/backup.ts';
-import { type CollectOptions, collectFiles } from './commands/collect-files.ts';
+import { collectGarbage, type GcOptions } from './commands/collect-garbage.ts';
 import type { AdminOptions } from './commands/context.ts';
 import { type DeadLetterOptions, listDeadLetters, replayDeadLetters } from './commands/dead-letters.ts';
 import { listDois, reconcileDois, retryDois } from './commands/dois.ts';
@@ -21,6 +20,7 @@ import {
   setUserDisabled,
   showUserAuditLog,
 } from './commands/users.ts';
+import { type VerifyOptions, verifyFiles } from './commands/verify-files.ts';
 import { lifetime, timeSpan, wholeNumber } from './option-parsers.ts';
 import { EVENT_CONSUMERS } from './settings/call-as-operator.ts';
 import { parseBytes } from './terminal/format-bytes.ts';
@@ -124,16 +124,20 @@ function addPublicationCommands(admin: Command, terminal: Terminal): void {
 }
 
 function addFilesCommands(admin: Command, terminal: Terminal): void {
-  const files = admin.command('files').description('Stored bytes of files.');
-  add(files, 'audit', 'Show when stored bytes were last read, and which are damaged.')
-    .option('--start', 'begin to read all in the background, at the configured pace', false)
-    .option('--now', 'read all at full speed, wait for it, and fail if something is not right', false)
-    .addHelpText('after', AUDIT_HELP)
-    .action((options: AuditOptions) => auditFiles(terminal, options));
-  add(files, 'collect', 'Count stored bytes that no file uses any more.')
-    .option('--apply', 'remove it', false)
-    .addHelpText('after', COLLECT_HELP)
-    .action((options: CollectOptions) => collectFiles(terminal, options));
+  const files = admin.command('files').description('The stored bytes of a local system.');
+  add(
+    files,
+    'verify',
+    'Show the results of fixity checks: when stored bytes were last read, and damaged objects.',
+  )
+    .option('--start', 'start a check in the background, at the configured speed', false)
+    .option('--now', 'check all at full speed, wait for it, and fail if an object is damaged', false)
+    .addHelpText('after', VERIFY_HELP)
+    .action((options: VerifyOptions) => verifyFiles(terminal, options));
+  add(files, 'gc', 'Count stored bytes that no file uses any more.')
+    .option('--apply', 'remove them', false)
+    .addHelpText('after', GC_HELP)
+    .action((options: GcOptions) => collectGarbage(terminal, options));
 }
 
 function addIndexCommands(admin: Command, terminal: Terminal): void {
@@ -248,15 +252,15 @@ const REPLAY_HELP = `
 Ids need --service: each service numbers its own dead letters. Remove the cause of the
 failure first. Exit code: 0 all were handled, 1 some failed again or are unknown.`;
 
-const AUDIT_HELP = `
+const VERIFY_HELP = `
 Every object is read in the background, every 30 days by default, and compared
 with the digest that was computed on arrival. The service's configuration sets interval
 and speed.
 docs/files.md describes how to handle damaged ones.
 Exit code of --now: 0 all objects are intact, 1 some are damaged.`;
 
-const COLLECT_HELP = `
-Expired uploads, objects without a file, and bytes without a row. The service removes
+const GC_HELP = `
+Expired uploads, objects without a file, and blobs without a row in the database. The service removes
 them every hour or every day; this command does so at once. Objects of drafts and
 published entities are never removed, nor objects without a reference
 for less than 24 hours, nor bytes of running uploads.`;

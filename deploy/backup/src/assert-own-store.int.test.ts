@@ -21,7 +21,7 @@ beforeEach(async () => {
   await migrate({ databaseUrl: files.url, sets: SCHEMAS.files });
   const client = new Client({ connectionString: files.url });
   await client.connect();
-  await client.query('insert into store_mark (id, marked_at) values ($1, now())', [OWN]);
+  await client.query('insert into store_identity (id, claimed_at) values ($1, now())', [OWN]);
   await client.end();
 });
 afterEach(async () => {

@@ -22,11 +22,11 @@ async function knownStoreId(databaseUrl: string): Promise<string | undefined> {
   const client = await openSession(databaseUrl, 'backup');
   try {
     const { rows: tables } = await client.query<{ is_there: boolean }>(
-      `select to_regclass('store_mark') is not null as is_there`,
+      `select to_regclass('store_identity') is not null as is_there`,
     );
     if (tables[0]?.is_there !== true) return undefined;
     const { rows } = await client.query<{ id: string }>(
-      'select id::text from store_mark where marked_at is not null',
+      'select id::text from store_identity where claimed_at is not null',
     );
     return rows[0]?.id;
   } finally {

@@ -53,7 +53,7 @@ describe('definitions', () => {
       '/knowledge.events.v1.DeadLettersService/ListDeadLetters',
       '/knowledge.dois.v1.DoisService/ListDois',
       '/knowledge.files.v1.FilesService/ListEntries',
-      '/knowledge.files.v1.FilesOperationsService/StartAudit',
+      '/knowledge.files.v1.FilesOperationsService/StartFixityCheck',
       '/knowledge.identity.v1.IdentityService/CreateUser',
       '/knowledge.lifecycle.v1.LifecycleService/CreateDraft',
       '/knowledge.packages.v1.PackagesService/Associate',

@@ -62,7 +62,7 @@ export const FAILPOINTS = [
   'files.commit.before',
   'files.commit.inside',
   'files.commit.after',
-  'files.collect.inside',
+  'files.gc.inside',
   // The relay of every service that emits events.
   'outbox.send.before',
   'outbox.mark.before',

@@ -28,7 +28,7 @@ create table object (
   created_at timestamptz(3) not null,
   unreferenced_at timestamptz(3),
   verified_at timestamptz(3),
-  damage text check (damage in ('different', 'missing', 'unreadable')),
+  damage text check (damage in ('corrupt', 'missing', 'unreadable')),
   damaged_at timestamptz(3),
   check ((damage is null) = (damaged_at is null))
 );
@@ -99,7 +99,7 @@ create table upload (
   finished_at timestamptz(3),
   lease_holder uuid,
   lease_until timestamptz(3),
-  is_wanted boolean not null default false,
+  is_requested boolean not null default false,
   unique (entity_id, key),
   foreign key (entity_id, key) references entry (entity_id, key) on delete cascade,
   check (finished_at is null or received = length),
@@ -189,10 +189,10 @@ end $$;
 create trigger upload_changed after insert or delete or update of length, received, reserved, finished_at, owner_id on upload
   for each row execute function count_upload();
 
--- Grants bytes to the upload `for_id` of one file: null if less than `needed` is left of one of the limits, else at most `wanted`.
+-- Grants bytes to the upload `for_id` of one file: null if less than `needed` is left of one of the limits, else at most `requested`.
 -- The upload itself and the file that it replaces do not count against the limits. Locks the owner's counter until the transaction
 -- ends, so that two uploads never get the same bytes.
-create function grant_bytes(for_entity text, for_key text, for_id uuid, needed bigint, wanted bigint,
+create function grant_bytes(for_entity text, for_key text, for_id uuid, needed bigint, requested bigint,
   entity_limit bigint, default_user_limit bigint, at_time timestamptz)
 returns table (owner_id text, left_of_entity bigint, left_of_user bigint, user_limit bigint, granted bigint)
 language plpgsql as $$
@@ -221,17 +221,17 @@ begin
         where u.id = for_id and u.owner_id = grant_bytes.owner_id))
   into left_of_user;
   if needed <= least(left_of_entity, left_of_user) then
-    granted := least(wanted, left_of_entity, left_of_user);
+    granted := least(requested, left_of_entity, left_of_user);
   end if;
   return next;
 end $$;
 
--- Audits read every object again and compare it with its checksums; at most one is open.
-create table audit (
+-- Fixity checks read every object again and compare it with its checksums; at most one is open.
+create table fixity_check (
   id bigint primary key generated always as identity,
   started_at timestamptz(3) not null,
   finished_at timestamptz(3),
-  is_hurried boolean not null,
+  is_unthrottled boolean not null,
   position uuid not null default '00000000-0000-0000-0000-000000000000',
   objects bigint not null default 0,
   bytes bigint not null default 0,
@@ -241,11 +241,11 @@ create table audit (
   check ((lease_holder is null) = (lease_until is null)),
   check (finished_at is null or lease_holder is null)
 );
-create unique index audit_open on audit ((true)) where finished_at is null;
+create unique index fixity_check_open on fixity_check ((true)) where finished_at is null;
 
 -- The id that is also written into the store, so that an unmounted disk is not taken for an empty store.
-create table store_mark (
+create table store_identity (
   id uuid primary key,
   is_only boolean not null default true unique check (is_only),
-  marked_at timestamptz(3)
+  claimed_at timestamptz(3)
 );

@@ -45,22 +45,22 @@ export interface FilesConfig extends ServiceConfig {
     minDownloadBytesPerSecond: number;
   };
   /** Milliseconds before unreferenced bytes are removed; far longer than a transaction may take. */
-  collectionGraceMs: number;
-  audit: AuditConfig;
+  garbageGraceMs: number;
+  fixity: FixityConfig;
   /** The percentage of whole-file downloads that are compared with the stored checksum. */
   verifyReadsPercent: number;
 }
 
-/** Verification of stored bytes. */
-export interface AuditConfig {
-  /** Interval between the starts of two audits in milliseconds; 0 = only on request. */
+/** Regular verification of stored bytes. */
+export interface FixityConfig {
+  /** Interval between the starts of two checks in milliseconds; 0 = only on request. */
   everyMs: number;
-  /** Read rate, unless an operator waits for the audit. */
+  /** Read rate, unless an operator waits for the check. */
   bytesPerSecond: number;
 }
 
 /** The largest limit that may be set. */
-export const MOST_BYTES = 1_000_000_000_000_000;
+export const MAX_LIMIT_BYTES = 1_000_000_000_000_000;
 
 const SERVICE = variables({
   ...SERVICE_FIELDS,
@@ -88,22 +88,22 @@ const LIMITS = variables({
     doc: 'Maximum size of all files of one draft or published entity in bytes',
     fallback: 100_000_000_000,
     min: 1,
-    max: MOST_BYTES,
+    max: MAX_LIMIT_BYTES,
   }),
   MAX_BYTES_PER_USER: integer({
     doc: 'Storage quota of one user in bytes; includes replaced and deleted files until their bytes are removed',
     fallback: 1_000_000_000_000,
     min: 1,
-    max: MOST_BYTES,
+    max: MAX_LIMIT_BYTES,
   }),
-  AUDIT_EVERY_MS: integer({
-    doc: 'Interval between two verifications of all stored bytes in milliseconds; 0 = only on request',
+  FIXITY_CHECK_INTERVAL_MS: integer({
+    doc: 'Interval between two fixity checks of all stored bytes in milliseconds; 0 = only on request',
     fallback: 2_592_000_000,
     min: 0,
     max: 31_536_000_000,
   }),
-  AUDIT_BYTES_PER_SECOND: integer({
-    doc: 'Read rate of a verification in bytes per second, unless an operator waits for it',
+  FIXITY_CHECK_BYTES_PER_SECOND: integer({
+    doc: 'Read rate of a fixity check in bytes per second, unless an operator waits for it',
     fallback: 20_000_000,
     min: 65_536,
     max: 10_000_000_000,
@@ -143,7 +143,7 @@ const STORE = choice(
 export const VARIABLES = group({
   service: SERVICE,
   store: titled('Store', STORE),
-  limits: titled('Limits and verification', LIMITS),
+  limits: titled('Limits and fixity checks', LIMITS),
 });
 
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
@@ -168,8 +168,11 @@ export function readConfig(env: Environment): FilesConfig {
       progress: { idleMs: 60_000, minBytesPerSecond: 16_384 },
       minDownloadBytesPerSecond: MIN_DOWNLOAD_BYTES_PER_SECOND,
     },
-    collectionGraceMs: constant(env, 'garbageGraceMs', 86_400_000),
-    audit: { everyMs: limits.AUDIT_EVERY_MS, bytesPerSecond: limits.AUDIT_BYTES_PER_SECOND },
+    garbageGraceMs: constant(env, 'garbageGraceMs', 86_400_000),
+    fixity: {
+      everyMs: limits.FIXITY_CHECK_INTERVAL_MS,
+      bytesPerSecond: limits.FIXITY_CHECK_BYTES_PER_SECOND,
+    },
     verifyReadsPercent: 1,
   };
 }

@@ -62,14 +62,14 @@ describe('how stored bytes are read again', () => {
   const inFolder = { ...LEAST, STORAGE_DIR: '/bytes' };
 
   test('is every thirty days by default', () => {
-    expect(readConfig(inFolder).audit).toEqual({ everyMs: 30 * 86_400_000, bytesPerSecond: 20_000_000 });
-    const told = { ...inFolder, AUDIT_EVERY_MS: '0', AUDIT_BYTES_PER_SECOND: '65536' };
-    expect(readConfig(told).audit).toEqual({ everyMs: 0, bytesPerSecond: 65_536 });
+    expect(readConfig(inFolder).fixity).toEqual({ everyMs: 30 * 86_400_000, bytesPerSecond: 20_000_000 });
+    const told = { ...inFolder, FIXITY_CHECK_INTERVAL_MS: '0', FIXITY_CHECK_BYTES_PER_SECOND: '65536' };
+    expect(readConfig(told).fixity).toEqual({ everyMs: 0, bytesPerSecond: 65_536 });
   });
 
   test('is never at a crawl', () => {
-    expect(() => readConfig({ ...inFolder, AUDIT_BYTES_PER_SECOND: '65535' })).toThrow(
-      'AUDIT_BYTES_PER_SECOND is not a whole number from 65536 to 10000000000',
+    expect(() => readConfig({ ...inFolder, FIXITY_CHECK_BYTES_PER_SECOND: '65535' })).toThrow(
+      'FIXITY_CHECK_BYTES_PER_SECOND is not a whole number from 65536 to 10000000000',
     );
   });
 });

@@ -9,7 +9,7 @@ import { ticketOpener } from './access.ts';
 import { contentHashes } from './blob/content-hash.ts';
 import { openBlobStore } from './blob/open-blob-store.ts';
 import { verifiedStore } from './blob/verified-store.ts';
-import { settlePublications } from './buckets/publications.ts';
+import { finishPublications } from './buckets/publications.ts';
 import { sqlSealStore } from './buckets/seal-store.ts';
 import type { FilesConfig } from './config.ts';
 import { openDatabase } from './database.ts';
@@ -60,7 +60,7 @@ export async function openContext(config: FilesConfig, logger: Logger) {
     hashes: runningHashes(newHash),
     bus,
     openTicket: ticketOpener(config.ticketKey, now),
-    settle: settlePublications({ database, seals, publications, now, newId, logger }),
+    finishPublications: finishPublications({ database, seals, publications, now, newId, logger }),
     /** Which of these ids records or packages have, draft or published. */
     findEntityIds: async (ids: readonly string[]) => {
       const found = await Promise.all(
@@ -78,8 +78,8 @@ export async function openContext(config: FilesConfig, logger: Logger) {
     newId,
     logger,
     ...config.limits,
-    audit: config.audit,
-    collectionGraceMs: config.collectionGraceMs,
+    fixity: config.fixity,
+    garbageGraceMs: config.garbageGraceMs,
     verifyReadsPercent: config.verifyReadsPercent,
     quotaMutex: keyedMutex(),
     buffers: chunkBuffers(),

@@ -16,7 +16,7 @@ import { expireEvents, startNats, type TestNats, until } from '@kr/testbed';
 import { removeUnfinished } from './blob/blob-store.contract.ts';
 import { filesystemBlobStore } from './blob/filesystem-blob-store.ts';
 import { openDatabase } from './database.ts';
-import { collectUnreferencedBytes } from './maintenance/collection.ts';
+import { removeUnreferencedBlobs } from './maintenance/garbage-collection.ts';
 import {
   type FilesUnderTest,
   GATEWAY,
@@ -243,13 +243,13 @@ describe('a process that is killed', () => {
     expect((await files.storedFiles()).objects).toHaveLength(1);
     const database = openDatabase(files.config.databaseUrl);
     const blobs = await filesystemBlobStore(files.storageDir, STORE_DEPS);
-    await collectUnreferencedBytes({
+    await removeUnreferencedBlobs({
       database,
       blobs,
       // The room that was promised to the upload ends some minutes after its process.
       now: () => new Date(Date.now() + 360_000),
       logger: silent,
-      collectionGraceMs: 0,
+      garbageGraceMs: 0,
     });
     await database.close();
     expect((await files.storedFiles()).objects).toEqual([]);

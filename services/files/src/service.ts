@@ -5,7 +5,12 @@ import type { Callers, Handlers } from '@kr/rpc';
 import { type RunningService, startService } from '@kr/service-host';
 import type { Logger } from '@kr/telemetry';
 import { observeSeals } from './buckets/observe-seals.ts';
-import { decideBuckets, describeBuckets, sealBuckets, settleOldSeals } from './buckets/publications.ts';
+import {
+  decideBuckets,
+  describeBuckets,
+  finishOldPublications,
+  sealBuckets,
+} from './buckets/publications.ts';
 import type { FilesConfig } from './config.ts';
 import { startContentServer } from './content-server.ts';
 import { type FilesContext, openContext } from './context.ts';
@@ -15,15 +20,15 @@ import { updateEntryMetadata } from './entries/entry-metadata.ts';
 import { importEntries } from './entries/import-entries.ts';
 import { awaitFileEventsSent, listEntries, readEntry, readFileTrail } from './entries/read-entries.ts';
 import { startUploads } from './entries/start-uploads.ts';
-import { readAudit, startAudit } from './maintenance/audit-reports.ts';
-import { auditor } from './maintenance/auditor.ts';
+import { fixityChecker } from './maintenance/fixity-checker.ts';
+import { readFixityReport, startFixityCheck } from './maintenance/fixity-reports.ts';
 import {
-  collectBytes,
-  collectObjects,
-  collectUnreferencedBytes,
+  collectGarbage,
   deleteExpiredUploads,
   deleteOldPublications,
-} from './maintenance/collection.ts';
+  removeUnreferencedBlobs,
+  removeUnreferencedObjects,
+} from './maintenance/garbage-collection.ts';
 import { observeStorage } from './maintenance/observe-storage.ts';
 import { GONE, onEntityGone, removeLostBuckets } from './maintenance/remove-bucket.ts';
 import { repeatedly } from './maintenance/repeatedly.ts';
@@ -50,11 +55,11 @@ const CALLERS: Callers<Definitions['files']> = {
   records: ['DescribeBuckets'],
   packages: ['DescribeBuckets', 'SealBuckets', 'DecideBuckets'],
 };
-const SETTLE_EVERY_MS = 5_000;
-/** How often a process looks whether an audit is to be done. */
-const AUDIT_EVERY_MS = 10_000;
-const COLLECT_EVERY_MS = 3_600_000;
-const COLLECT_BYTES_EVERY_MS = 86_400_000;
+const FINISH_EVERY_MS = 5_000;
+/** How often a process looks for a due fixity check. */
+const FIXITY_EVERY_MS = 10_000;
+const REMOVE_OBJECTS_EVERY_MS = 3_600_000;
+const REMOVE_BLOBS_EVERY_MS = 86_400_000;
 const CHECK_USAGE_EVERY_MS = 86_400_000;
 const TRANSFER_GRACE_MS = 2_500;
 
@@ -78,12 +83,12 @@ function rpcs(context: FilesContext): Handlers<Definitions['files']> {
 
 function operations(
   context: FilesContext,
-  { nudgeAuditor }: Chores,
+  { nudgeFixityChecker }: Chores,
 ): Handlers<Definitions['filesOperations']> {
   return {
-    StartAudit: startAudit(context, nudgeAuditor),
-    ReadAudit: readAudit(context),
-    CollectBytes: collectBytes(context),
+    StartFixityCheck: startFixityCheck(context, nudgeFixityChecker),
+    ReadFixityReport: readFixityReport(context),
+    CollectGarbage: collectGarbage(context),
     ReadQuota: readQuota(context),
     SetQuota: setQuota(context),
   };
@@ -121,7 +126,7 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
         { stop: () => content.stop(TRANSFER_GRACE_MS) },
         chores,
         observeSeals(context),
-        observeStorage(context, chores.orphans),
+        observeStorage(context, chores.unreferencedBlobs),
       ],
       ports: { content_port: content.port },
       close: context.close,
@@ -131,35 +136,37 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
 }
 
 interface Chores {
-  nudgeAuditor(): void;
-  /** The number of stored objects without a row in the last collection. */
-  orphans(): number;
+  nudgeFixityChecker(): void;
+  /** Blobs without a row that the last garbage collection of this process found. */
+  unreferencedBlobs(): number;
   stop(): Promise<void>;
 }
 
 function startChores(context: FilesContext): Chores {
-  const settle = around('files.resolve', context.settle);
-  const auditing = auditor(context);
-  let orphans = 0;
+  const finishPublications = around('files.resolve', context.finishPublications);
+  const checker = fixityChecker(context);
+  let unreferencedBlobs = 0;
   const every = (everyMs: number, name: string, work: () => Promise<unknown>) =>
     repeatedly(name, everyMs, work, context.logger);
-  const audits = every(AUDIT_EVERY_MS, 'audit', auditing.work);
+  const fixityChecks = every(FIXITY_EVERY_MS, 'fixity check', checker.work);
   const chores = [
-    audits,
-    every(SETTLE_EVERY_MS, 'settle old seals', () => settleOldSeals({ ...context, settle })),
-    every(COLLECT_EVERY_MS, 'delete unreferenced objects', () => collectObjects(context)),
-    every(COLLECT_EVERY_MS, 'delete expired uploads', () => deleteExpiredUploads(context)),
-    every(COLLECT_BYTES_EVERY_MS, 'delete unreferenced bytes', async () => {
-      orphans = (await collectUnreferencedBytes(context)).count;
+    fixityChecks,
+    every(FINISH_EVERY_MS, 'finish old publications', () =>
+      finishOldPublications({ ...context, finishPublications }),
+    ),
+    every(REMOVE_OBJECTS_EVERY_MS, 'delete unreferenced objects', () => removeUnreferencedObjects(context)),
+    every(REMOVE_OBJECTS_EVERY_MS, 'delete expired uploads', () => deleteExpiredUploads(context)),
+    every(REMOVE_BLOBS_EVERY_MS, 'delete unreferenced blobs', async () => {
+      unreferencedBlobs = (await removeUnreferencedBlobs(context)).count;
     }),
     every(CHECK_USAGE_EVERY_MS, 'check usage', () => checkUsage(context)),
-    every(COLLECT_EVERY_MS, 'delete old publications', () => deleteOldPublications(context)),
+    every(REMOVE_OBJECTS_EVERY_MS, 'delete old publications', () => deleteOldPublications(context)),
   ];
   return {
-    nudgeAuditor: audits.nudge,
-    orphans: () => orphans,
+    nudgeFixityChecker: fixityChecks.nudge,
+    unreferencedBlobs: () => unreferencedBlobs,
     stop: async () => {
-      auditing.stop();
+      checker.stop();
       await Promise.all(chores.map((chore) => chore.stop()));
     },
   };

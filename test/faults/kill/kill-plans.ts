@@ -2,7 +2,7 @@ import { FAILPOINTS, type Failpoint } from '@kr/failpoint';
 import type { ServiceName } from '@kr/local-stack';
 
 /** The story that runs while a process waits to die. */
-export type Story = 'publish' | 'refused publish' | 'read' | 'upload' | 'sweep' | 'reindex';
+export type Story = 'publish' | 'refused publish' | 'read' | 'upload' | 'gc' | 'reindex';
 
 export interface KillPlan {
   point: Failpoint;
@@ -45,14 +45,14 @@ const WAYS: Partial<Record<Failpoint, Way>> = {
   'records.stale-locks.after': UNDECIDED,
   'files.resolve.before': UNTOLD_FILES,
   'files.resolve.after': UNTOLD_FILES,
-  'files.collect.inside': { story: 'sweep' },
+  'files.gc.inside': { story: 'gc' },
   'reindex.note.before': { victim: 'search', story: 'reindex' },
   'outbox.send.before': { victim: 'packages' },
   'outbox.mark.before': { victim: 'records' },
   'outbox.mark.after': { victim: 'packages' },
 };
 
-const OUTSIDE = /^outbox\.|^files\.sweep\.|^reindex\./;
+const OUTSIDE = /^outbox\.|^files\.gc\.|^reindex\./;
 const UPLOADING = /^files\.(write|sync|rename|attach|commit)\./;
 const OWNERS: Record<string, ServiceName> = { publish: 'packages', records: 'records', files: 'files' };
 

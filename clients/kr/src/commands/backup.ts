@@ -49,7 +49,7 @@ export async function backup(
   const { missing } = manifest.files;
   if (missing.length > 0)
     throw new CliError(
-      `The backup is whole but for ${missing.length} objects that the store itself has lost (kr admin files audit): ${missing.slice(0, 5).join(', ')}`,
+      `The backup is whole but for ${missing.length} objects that the store itself has lost (kr admin files verify): ${missing.slice(0, 5).join(', ')}`,
     );
 }
 

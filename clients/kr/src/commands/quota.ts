@@ -40,24 +40,24 @@ function print(terminal: Terminal, quota: Quota__Output | null, name: string, { 
   else for (const line of table(rows(quota, name))) terminal.print(line);
 }
 
-function quotaJson({ userId, usedBytes, promisedBytes, limitBytes, isDefault }: Quota__Output, name: string) {
+function quotaJson({ userId, usedBytes, reservedBytes, limitBytes, isDefault }: Quota__Output, name: string) {
   return {
     user: name,
     user_id: userId,
     used_bytes: Number(usedBytes),
-    promised_bytes: Number(promisedBytes),
+    reserved_bytes: Number(reservedBytes),
     limit_bytes: Number(limitBytes),
     is_default: isDefault,
   };
 }
 
 function rows(quota: Quota__Output, name: string): string[][] {
-  const { user_id, used_bytes, promised_bytes, limit_bytes, is_default } = quotaJson(quota, name);
+  const { user_id, used_bytes, reserved_bytes, limit_bytes, is_default } = quotaJson(quota, name);
   return [
     ['user', `${name} (id ${user_id})`],
     ['used', formatBytes(used_bytes)],
-    ['reserved', `${formatBytes(promised_bytes)} for uploads in progress`],
+    ['reserved', `${formatBytes(reserved_bytes)} for uploads in progress`],
     ['limit', `${formatBytes(limit_bytes)} (${is_default ? 'default' : 'set for this user'})`],
-    ['left', formatBytes(Math.max(0, limit_bytes - used_bytes - promised_bytes))],
+    ['left', formatBytes(Math.max(0, limit_bytes - used_bytes - reserved_bytes))],
   ];
 }

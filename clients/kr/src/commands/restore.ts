@@ -80,5 +80,5 @@ const REMOVE_STREAM = 'Remove the stream KNOWLEDGE of NATS before the services s
 const NEXT = `Restored. Start the services, then:
   kr admin search reindex              builds the index
   kr admin search drift                compares it with the services
-  kr admin files audit --now           reads every object
+  kr admin files verify --now           reads every object
   kr admin publications list --open    running publications; they end without intervention`;

@@ -243,12 +243,12 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       await expect(appending).rejects.toThrow('UUID');
     });
 
-    test('has a mark once it is given one, and lists it nowhere', async () => {
+    test('has an id once one is written, and lists it nowhere', async () => {
       const store = await makeStore();
-      expect(await store.readMark()).toBeUndefined();
-      for (const mark of ['one', 'another']) {
-        await store.writeMark(mark);
-        expect(await store.readMark()).toBe(mark);
+      expect(await store.readStoreId()).toBeUndefined();
+      for (const id of ['one', 'another']) {
+        await store.writeStoreId(id);
+        expect(await store.readStoreId()).toBe(id);
       }
       const listed = [
         store.list(),

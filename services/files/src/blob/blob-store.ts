@@ -142,12 +142,12 @@ export interface BlobStore {
   list(): AsyncIterable<ListedBlob>;
   /** Writes of objects at once that were last active before the instant and have not ended, in no order. */
   listUnfinished(before: Date): AsyncIterable<UnfinishedWrite>;
-  /** Where the mark of the store is, for operators. */
-  markPlace: string;
-  /** The mark of the store; undefined where it has none. */
-  readMark(): Promise<string | undefined>;
-  /** Gives the store a mark, durably, in place of one that it has. */
-  writeMark(mark: string): Promise<void>;
+  /** Where the store has its id, for operators. */
+  storeIdPath: string;
+  /** The id of the store; undefined if it has none. */
+  readStoreId(): Promise<string | undefined>;
+  /** Writes the id of the store durably, in place of an existing one. */
+  writeStoreId(id: string): Promise<void>;
   /** @throws Error when the store must not be written to */
   check(): Promise<void>;
 }

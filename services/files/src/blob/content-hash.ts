@@ -137,14 +137,14 @@ interface HashThread {
   isGone: boolean;
 }
 
-const MOST_THREADS = 4;
+const MAX_THREADS = 4;
 
 /**
  * One thread for each processor but one, and two at least, started when they are first needed; returns the one with the
  * fewest hashes.
  */
 function hashThreads(logger: Logger): () => HashThread {
-  const most = Math.max(2, Math.min(MOST_THREADS, availableParallelism() - 1));
+  const most = Math.max(2, Math.min(MAX_THREADS, availableParallelism() - 1));
   let threads: HashThread[] = [];
   return () => {
     threads = threads.filter(({ isGone }) => !isGone);

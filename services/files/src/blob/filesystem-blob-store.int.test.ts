@@ -202,16 +202,16 @@ describe.each(['EIO', 'ENOSPC'])('%s of the file system', (code) => {
     expect(failed).toEqual(expect.arrayContaining(['mkdir', 'rename', 'open', 'sync', 'close']));
   });
 
-  test('at any call of a marking leaves nothing but the mark, and a sound store marks again', async () => {
+  test('at any call while the id is written leaves nothing but the id, and a sound store writes it again', async () => {
     const failed = await atEachCall(code, async ({ store, sound, folder }, failedCall) => {
-      const [outcome] = await Promise.allSettled([store.writeMark('ours')]);
+      const [outcome] = await Promise.allSettled([store.writeStoreId('ours')]);
       const name = failedCall();
       expect([name, outcome.status]).toEqual([name, name === undefined ? 'fulfilled' : 'rejected']);
       expect([name, (await filesIn(folder)).filter((file) => file !== 'store-id')]).toEqual([name, []]);
       if (name === undefined) return;
-      await trustsNoMore(store, code === 'EIO' && isSync(name), () => store.writeMark('ours'));
-      await sound.writeMark('ours');
-      expect(await sound.readMark()).toBe('ours');
+      await trustsNoMore(store, code === 'EIO' && isSync(name), () => store.writeStoreId('ours'));
+      await sound.writeStoreId('ours');
+      expect(await sound.readStoreId()).toBe('ours');
     });
     expect(failed).toEqual(expect.arrayContaining(['open', 'writeFile', 'sync', 'close', 'rename']));
   });

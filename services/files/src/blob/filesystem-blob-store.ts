@@ -62,7 +62,7 @@ export async function filesystemBlobStore(
   if (firstMade !== undefined) await syncFolder(files, dirname(firstMade));
   for (const part of [objects, unfinished, incomplete]) await files.mkdir(part, { recursive: true });
   await syncFolder(files, folder);
-  const markPlace = join(folder, 'store-id');
+  const storeIdPath = join(folder, 'store-id');
   /** Folders that would survive a power cut; at most 65,536. */
   const durable = new Set<string>();
   let brokenBy: unknown;
@@ -174,24 +174,24 @@ export async function filesystemBlobStore(
     }
   }
 
-  async function readMark(): Promise<string | undefined> {
-    const file = await files.open(markPlace, 'r').catch((error: unknown) => {
+  async function readStoreId(): Promise<string | undefined> {
+    const file = await files.open(storeIdPath, 'r').catch((error: unknown) => {
       if (propertyOf(error, 'code') === 'ENOENT') return undefined;
       throw error;
     });
     return file && closing(file, async () => (await file.readFile('utf8')).trim());
   }
 
-  async function writeMark(mark: string): Promise<void> {
+  async function writeStoreId(id: string): Promise<void> {
     const temporary = join(unfinished, randomUUID());
     assertSound();
     try {
       const file = await files.open(temporary, 'wx', 0o600);
       await closing(file, async () => {
-        await file.writeFile(`${mark}\n`);
+        await file.writeFile(`${id}\n`);
         await file.sync();
       });
-      await files.rename(temporary, markPlace);
+      await files.rename(temporary, storeIdPath);
       await syncFolder(files, folder);
     } catch (error) {
       await discard(temporary);
@@ -217,9 +217,9 @@ export async function filesystemBlobStore(
     remove: async (id) => files.rm(join(folderOf(id), id), { force: true }),
     list: () => listFiles(files, objects),
     listUnfinished,
-    markPlace,
-    readMark,
-    writeMark,
+    storeIdPath,
+    readStoreId,
+    writeStoreId,
     check: async () => {
       assertSound();
       await files.access(unfinished, constants.W_OK);

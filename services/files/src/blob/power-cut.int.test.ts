@@ -127,11 +127,11 @@ describe('a power cut', () => {
     await users.append(one, id, 'abcdef', chunks('gh', 'ij', 'kl'), 'abcdefghijkl');
     await Promise.allSettled([users.complete(one, id), users.complete(other, id)]);
     replaced();
-    await one.writeMark('the mark');
+    await one.writeStoreId('the id');
     users.disk.promise({
-      name: 'the mark',
-      paths: [one.markPlace],
-      isIntact: (bytes) => String(bytes) === 'the mark\n',
+      name: 'the id',
+      paths: [one.storeIdPath],
+      isIntact: (bytes) => String(bytes) === 'the id\n',
     });
 
     const { states, broken: found } = tryPowerCuts(root, users.disk);
@@ -147,14 +147,14 @@ describe('a power cut', () => {
     },
     { name: 'a resumable upload', idle: [], use: async (users) => users.resumable(await users.store()) },
     {
-      name: 'the mark of the store',
-      // That of the folders for objects, when the store is opened: the mark lies in none of them.
+      name: 'the id of the store',
+      // That of the folders for objects, when the store is opened: the id lies in none of them.
       idle: [''],
       use: async (users) => {
         const store = await users.store();
-        await store.writeMark('the mark');
-        const isIntact = (bytes: Buffer) => String(bytes) === 'the mark\n';
-        users.disk.promise({ name: 'the mark', paths: [store.markPlace], isIntact });
+        await store.writeStoreId('the id');
+        const isIntact = (bytes: Buffer) => String(bytes) === 'the id\n';
+        users.disk.promise({ name: 'the id', paths: [store.storeIdPath], isIntact });
       },
     },
   ])('would take from $name if any one of its syncs were left out', async ({ use, idle }) => {

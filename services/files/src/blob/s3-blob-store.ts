@@ -19,7 +19,7 @@ import {
 } from './s3-objects.ts';
 
 /** The object with the id of the store. */
-const MARK = 'store-id';
+const STORE_ID = 'store-id';
 
 export interface S3BlobStoreDeps {
   bucket: S3Bucket;
@@ -98,9 +98,9 @@ export function s3BlobStore({ bucket, logger }: S3BlobStoreDeps): BlobStore {
     };
   }
 
-  async function readMark(): Promise<string | undefined> {
+  async function readStoreId(): Promise<string | undefined> {
     try {
-      return (await text((await bucket.read(MARK)).body)).trim();
+      return (await text((await bucket.read(STORE_ID)).body)).trim();
     } catch (error) {
       if (statusOf(error) === 404) return undefined;
       throw error;
@@ -151,9 +151,9 @@ export function s3BlobStore({ bucket, logger }: S3BlobStoreDeps): BlobStore {
     remove: async (id) => bucket.remove(objectKey(id)),
     list,
     listUnfinished,
-    markPlace: `the object ${MARK} of the bucket`,
-    readMark,
-    writeMark: (mark) => bucket.put(MARK, Buffer.from(`${mark}\n`), {}),
+    storeIdPath: `the object ${STORE_ID} of the bucket`,
+    readStoreId,
+    writeStoreId: (id) => bucket.put(STORE_ID, Buffer.from(`${id}\n`), {}),
     check: bucket.check,
   };
 }

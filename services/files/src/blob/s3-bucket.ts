@@ -96,7 +96,7 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
       const part = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
       const abort = signal === undefined ? {} : { abortSignal: signal };
       const { Body, Metadata } = await client.getObject({ Bucket, Key, ...part }, abort);
-      return { body: known(Body, 'Body') as Readable, metadata: Metadata ?? {} };
+      return { body: required(Body, 'Body') as Readable, metadata: Metadata ?? {} };
     },
     /** Removing a missing object succeeds. */
     remove: async (Key: string): Promise<void> => {
@@ -109,15 +109,15 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
       for await (const { Contents = [] } of pages(page))
         for (const { Key, Size, LastModified } of Contents)
           yield {
-            key: known(Key, 'Key'),
-            sizeBytes: known(Size, 'Size'),
-            modifiedAt: known(LastModified, 'LastModified'),
+            key: required(Key, 'Key'),
+            sizeBytes: required(Size, 'Size'),
+            modifiedAt: required(LastModified, 'LastModified'),
           };
     },
     startUpload: async (Key: string, Metadata: Metadata): Promise<OpenUpload> => {
       const request = { Bucket, Key, Metadata, ChecksumAlgorithm: 'CRC32' } as const;
       const { UploadId } = await client.createMultipartUpload(request);
-      return { key: Key, uploadId: known(UploadId, 'UploadId') };
+      return { key: Key, uploadId: required(UploadId, 'UploadId') };
     },
     sendPart: async (
       { key: Key, uploadId: UploadId }: OpenUpload,
@@ -135,11 +135,11 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
       for await (const { Parts = [] } of pages(page))
         for (const { PartNumber, ETag, ChecksumCRC32, Size, LastModified } of Parts)
           yield {
-            number: known(PartNumber, 'PartNumber'),
+            number: required(PartNumber, 'PartNumber'),
             etag: unquoted(ETag),
             crc32: ChecksumCRC32,
-            sizeBytes: known(Size, 'Size'),
-            modifiedAt: known(LastModified, 'LastModified'),
+            sizeBytes: required(Size, 'Size'),
+            modifiedAt: required(LastModified, 'LastModified'),
           };
     },
     /** @throws Error with status 412: the object exists; 409: retry; 404: the upload does not exist any more */
@@ -170,9 +170,9 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
       for await (const { Uploads = [] } of pages(page))
         for (const { Key, UploadId, Initiated } of Uploads)
           yield {
-            key: known(Key, 'Key'),
-            uploadId: known(UploadId, 'UploadId'),
-            startedAt: known(Initiated, 'Initiated'),
+            key: required(Key, 'Key'),
+            uploadId: required(UploadId, 'UploadId'),
+            startedAt: required(Initiated, 'Initiated'),
           };
     },
     /** @throws Error when the bucket is unavailable */
@@ -237,10 +237,10 @@ async function unlessMissing<Output>(answer: Promise<Output>): Promise<Output | 
 
 /** Stores differ in whether they put a part's tag in quotes. */
 function unquoted(etag: string | undefined): string {
-  return known(etag, 'ETag').replaceAll('"', '');
+  return required(etag, 'ETag').replaceAll('"', '');
 }
 
-function known<Value>(value: Value | undefined, name: string): Value {
+function required<Value>(value: Value | undefined, name: string): Value {
   if (value === undefined) throw new Error(`the store did not return ${name}`);
   return value;
 }

@@ -23,19 +23,19 @@ export function incompleteObjects(bucket: S3Bucket) {
     source: AsyncIterable<Uint8Array>,
     { maxBytes, from, durableEvery, onDurable, beforeWrite }: AppendOptions,
   ): Promise<Appended> {
-    const known = await listMoments(bucket, id);
-    const begun = await begin(id, known, from);
-    const buffered = partBuffer(partSize(maxBytes), begun.tail);
-    let { moment } = begun;
+    const moments = await listMoments(bucket, id);
+    const started = await begin(id, moments, from);
+    const buffered = partBuffer(partSize(maxBytes), started.tail);
+    let { moment } = started;
     const parts = partsUpload(bucket, {
       key: objectKey(id),
       origin: id,
       uploadId: moment.uploadId,
       before: moment.parts,
     });
-    let keys = known.map(({ key }) => key);
+    let keys = moments.map(({ key }) => key);
     /** The state to which the caller may return. */
-    let kept = { key: begun.key, bytes: from };
+    let saved = { key: started.key, bytes: from };
     let totalBytes = from;
     let partsBytes = moment.partsBytes;
 
@@ -51,7 +51,7 @@ export function incompleteObjects(bucket: S3Bucket) {
       };
       const key = await saveMoment(bucket, id, moment, buffered.rest());
       // The previous one is needed until the caller has received this one.
-      const needed = partsBytes <= kept.bytes || kept.key === undefined ? [key] : [key, kept.key];
+      const needed = partsBytes <= saved.bytes || saved.key === undefined ? [key] : [key, saved.key];
       for (const old of keys) if (!needed.includes(old)) await bucket.remove(old);
       keys = needed;
       return key;
@@ -69,7 +69,7 @@ export function incompleteObjects(bucket: S3Bucket) {
       const key = await makeDurable();
       durableBytes = totalBytes;
       await onDurable(totalBytes);
-      kept = { key, bytes: totalBytes };
+      saved = { key, bytes: totalBytes };
     };
     try {
       const brokenBy = await storeChunks(source, addChunk);
@@ -83,10 +83,10 @@ export function incompleteObjects(bucket: S3Bucket) {
   /** The position where an append continues. @throws Error when there are fewer bytes than declared */
   async function begin(
     id: string,
-    known: readonly MomentKey[],
+    moments: readonly MomentKey[],
     from: number,
   ): Promise<{ moment: Moment; tail: Buffer; key: string | undefined }> {
-    const found = known.find(({ totalBytes, partsBytes }) => partsBytes <= from && from <= totalBytes);
+    const found = moments.find(({ totalBytes, partsBytes }) => partsBytes <= from && from <= totalBytes);
     if (found !== undefined) {
       const { moment, tail } = await readMoment(bucket, found);
       return {
@@ -95,7 +95,7 @@ export function incompleteObjects(bucket: S3Bucket) {
         key: found.key,
       };
     }
-    const latest = known.at(-1);
+    const latest = moments.at(-1);
     if (from > 0) throw new Error(`object ${id} has ${latest?.totalBytes ?? 0} bytes instead of ${from}`);
     const uploadId = latest && (await readMoment(bucket, latest)).moment.uploadId;
     return { moment: { ...NOTHING, uploadId }, tail: Buffer.alloc(0), key: undefined };

@@ -17,12 +17,12 @@ export function objectOfKey(key: string): string | undefined {
  * S3's limits for the parts of an object (Amazon S3 User Guide, multipart upload limits): at least 5 MiB
  * each, and at most 10,000.
  */
-const LEAST_BYTES = 8_388_608;
-const MOST_PARTS = 9_000;
+const MIN_PART_BYTES = 8_388_608;
+const MAX_PARTS = 9_000;
 
 /** Bytes of each part, but the last, of an object of at most that many bytes. */
 export function partSize(objectBytes: number): number {
-  return Math.max(LEAST_BYTES, Math.ceil(objectBytes / MOST_PARTS));
+  return Math.max(MIN_PART_BYTES, Math.ceil(objectBytes / MAX_PARTS));
 }
 
 /** Bytes that are collected into parts of one size. */
@@ -56,7 +56,7 @@ export function partBuffer(partBytes: number, rest: Uint8Array = Buffer.alloc(0)
   };
 }
 
-const MOST_IN_FLIGHT = 4;
+const MAX_IN_FLIGHT = 4;
 
 export interface PartsOptions {
   key: string;
@@ -96,7 +96,7 @@ export function partsUpload(
     upload: () => upload,
     send: async (body) => {
       upload ??= uploadId === undefined ? await bucket.startUpload(key, { origin }) : { key, uploadId };
-      while (inFlight.size >= MOST_IN_FLIGHT) await Promise.race(inFlight);
+      while (inFlight.size >= MAX_IN_FLIGHT) await Promise.race(inFlight);
       latest += 1;
       const part = bucket.sendPart(upload, latest, body);
       sent.push(part);
@@ -122,7 +122,7 @@ export interface NewObject {
   origin: string;
 }
 
-const MOST_CONFLICTS = 5;
+const MAX_CONFLICTS = 5;
 
 /**
  * Creates an object that must not exist yet. After a lost answer the next try is refused, because the object
@@ -139,7 +139,7 @@ export async function createdOnce(
       return await create();
     } catch (error) {
       const status = statusOf(error);
-      if (status === 409 && tried < MOST_CONFLICTS) continue;
+      if (status === 409 && tried < MAX_CONFLICTS) continue;
       if (status === 409) throw storeAway(error);
       if (status !== 412 && status !== 404) throw error;
       const found = await bucket.find(key);

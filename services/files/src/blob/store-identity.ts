@@ -1,19 +1,19 @@
 import type { Sql } from '@kr/database';
 import { type BlobStore, MissingObject } from './blob-store.ts';
-import { unnamed } from './named-bytes.ts';
+import { findUnreferenced } from './unreferenced-blobs.ts';
 
 /** The identity of the store that belongs to a database. */
 export interface OwnIdentity {
   id: string;
-  /** When the store was first seen to have it; null before. */
-  markedAt: Date | null;
+  /** When the id was written into the store; null before. */
+  claimedAt: Date | null;
 }
 
 /** The first call creates it. */
 export async function claimedIdentity(sql: Sql, newId: () => string): Promise<OwnIdentity> {
-  await sql.$executeRawUnsafe('insert into store_mark (id) values ($1) on conflict do nothing', newId());
+  await sql.$executeRawUnsafe('insert into store_identity (id) values ($1) on conflict do nothing', newId());
   const [own] = await sql.$queryRawUnsafe<[OwnIdentity]>(
-    'select id, marked_at as "markedAt" from store_mark',
+    'select id, claimed_at as "claimedAt" from store_identity',
   );
   return own;
 }
@@ -36,19 +36,19 @@ const NEWEST_OBJECTS = 'select id from object order by created_at desc limit 20'
  * @throws UnreadableStore
  */
 export async function problemOf(store: BlobStore, sql: Sql, own: OwnIdentity): Promise<string | undefined> {
-  const place = store.markPlace;
+  const place = store.storeIdPath;
   const foreign = (problem: string) =>
     `${problem} If these bytes belong to this database all the same, write ${own.id} into ${place}.`;
 
-  const found = await store.readMark().catch(unreadable);
+  const found = await store.readStoreId().catch(unreadable);
   if (found === own.id) return undefined;
   if (found !== undefined)
     return foreign(
       `The storage of files is that of another database: ${place} is ${found}. Give this service its own storage, or the database that belongs to it.`,
     );
-  if (own.markedAt !== null)
+  if (own.claimedAt !== null)
     return foreign(
-      `The storage of files is not the one this database knows: ${place} is missing. Mount the disk, or bring the files back from a backup.`,
+      `The storage of files is not the one of this database: ${place} is missing. Mount the disk, or bring the files back from a backup.`,
     );
   const objects = await sql.$queryRawUnsafe<{ id: string }[]>(NEWEST_OBJECTS);
   if (objects.length > 0 && !(await hasOneOf(store, objects)))
@@ -94,6 +94,6 @@ async function isEmptyOrHasUploads(store: BlobStore, sql: Sql): Promise<boolean>
     unreadable(error);
   }
   if (ids.length === 0) return true;
-  const unreferenced = await unnamed(sql, ids, { namedIn: 'objects and uploads', before: EVER });
+  const unreferenced = await findUnreferenced(sql, ids, { source: 'objects and uploads', before: EVER });
   return unreferenced.size < ids.length;
 }

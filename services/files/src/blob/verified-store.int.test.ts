@@ -9,8 +9,8 @@ import { createClient } from '@kr/rpc';
 import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
 import { type Database, openDatabase } from '../database.ts';
-import { auditor } from '../maintenance/auditor.ts';
-import { collectObjects, collectUnreferencedBytes } from '../maintenance/collection.ts';
+import { fixityChecker } from '../maintenance/fixity-checker.ts';
+import { removeUnreferencedBlobs, removeUnreferencedObjects } from '../maintenance/garbage-collection.ts';
 import { failingFiles } from '../testing/failing-files.ts';
 import {
   type FilesUnderTest,
@@ -87,7 +87,7 @@ describe('a disk that is not mounted', () => {
     expect(await isReady()).toBe(true);
   });
 
-  test('has nothing missing for an audit', async () => {
+  test('has nothing missing for a fixity check', async () => {
     const operations = createClient(definitions.filesOperations, {
       address: `127.0.0.1:${files.service.grpcPort}`,
       audience: 'files',
@@ -96,21 +96,21 @@ describe('a disk that is not mounted', () => {
       defaultTimeoutMs: PATIENCE_MS,
     });
     await unmounted(async () => {
-      await files.sql.query('delete from audit');
+      await files.sql.query('delete from fixity_check');
       await files.sql.query(
-        "insert into audit (started_at, is_hurried) values (now() + interval '1 day', true)",
+        "insert into fixity_check (started_at, is_unthrottled) values (now() + interval '1 day', true)",
       );
-      const reading = auditor({
+      const reading = fixityChecker({
         database,
         blobs: await storeOf(files.storageDir),
         now: () => new Date(),
         newId: randomUUID,
         logger: STORE_DEPS.logger,
-        audit: { everyMs: 0, bytesPerSecond: 1_000_000_000 },
+        fixity: { everyMs: 0, bytesPerSecond: 1_000_000_000 },
       });
-      // The service's own process may have the audit for a moment: then there is nothing to do for another.
+      // The service's own process may have the check for a moment: then there is nothing to do for another.
       expect(await until(() => reading.work().catch((error: unknown) => error))).toMatchObject(AWAY);
-      expect((await operations.readAudit({}, GATEWAY)).damaged).toBe('0');
+      expect((await operations.readFixityReport({}, GATEWAY)).damaged).toBe('0');
     });
     operations.close();
   });
@@ -147,7 +147,7 @@ describe('a store', () => {
   const folders: string[] = [];
   let folder: string;
   beforeEach(async () => {
-    for (const table of ['audit', 'entry', 'object', 'reservation', 'store_mark'])
+    for (const table of ['fixity_check', 'entry', 'object', 'reservation', 'store_identity'])
       await files.sql.query(`delete from ${table}`);
     folder = await mkdtemp(join(tmpdir(), 'verified-store-'));
     folders.push(folder);
@@ -155,8 +155,9 @@ describe('a store', () => {
   });
   afterAll(() => Promise.all(folders.map((path) => rm(path, { recursive: true }))));
 
-  const mark = async () => (await files.sql.query('select id::text, marked_at from store_mark')).rows[0];
-  const markFile = () => join(folder, 'store-id');
+  const identity = async () =>
+    (await files.sql.query('select id::text, claimed_at from store_identity')).rows[0];
+  const idFile = () => join(folder, 'store-id');
   /** Bytes of an object that a row speaks of, or of one that none does. */
   async function holds(content: string, { isNamed }: { isNamed: boolean }): Promise<string> {
     const id = randomUUID();
@@ -183,30 +184,30 @@ describe('a store', () => {
     yield Buffer.from(content);
   }
 
-  test('that is new is marked before it is used, once, by all processes alike', async () => {
+  test('that is new gets its id before it is used, once, by all processes alike', async () => {
     const stores = await Promise.all([storeOf(folder), storeOf(folder), storeOf(folder)]);
     await Promise.all(stores.map((store) => store.write(randomUUID(), source('x'), { maxBytes: 1 })));
-    const { id, marked_at: markedAt } = await mark();
-    expect([await readFile(markFile(), 'utf8'), markedAt]).toEqual([`${id}\n`, expect.any(Date)]);
+    const { id, claimed_at: claimedAt } = await identity();
+    expect([await readFile(idFile(), 'utf8'), claimedAt]).toEqual([`${id}\n`, expect.any(Date)]);
     expect(said).toEqual([]);
   });
 
-  test('whose marking was cut short by a crash is marked then', async () => {
+  test('whose id was not written because of a crash gets it then', async () => {
     await storeOf(folder).then((store) => store.check());
-    const { id } = await mark();
-    await files.sql.query('update store_mark set marked_at = null');
+    const { id } = await identity();
+    await files.sql.query('update store_identity set claimed_at = null');
     await storeOf(folder).then((store) => store.check());
-    await files.sql.query('update store_mark set marked_at = null');
-    await rm(markFile());
+    await files.sql.query('update store_identity set claimed_at = null');
+    await rm(idFile());
     await storeOf(folder).then((store) => store.check());
-    expect([(await readFile(markFile(), 'utf8')).trim(), (await mark()).id]).toEqual([id, id]);
+    expect([(await readFile(idFile(), 'utf8')).trim(), (await identity()).id]).toEqual([id, id]);
   });
 
-  test('of before there were marks is known by one of its objects', async () => {
+  test('without an id is known by one of its objects', async () => {
     const id = await holds('from before', { isNamed: true });
     const store = await storeOf(folder);
     expect(await text((await store.open(id)).stream())).toBe('from before');
-    expect((await mark()).marked_at).toEqual(expect.any(Date));
+    expect((await identity()).claimed_at).toEqual(expect.any(Date));
   });
 
   /** Room that was promised to an upload at once. */
@@ -239,13 +240,13 @@ describe('a store', () => {
       await prepare(id);
       const store = await storeOf(folder);
       await store.check();
-      expect((await mark()).marked_at).toEqual(expect.any(Date));
+      expect((await identity()).claimed_at).toEqual(expect.any(Date));
       expect([await read(store, id), said]).toEqual(['left', []]);
     },
   );
 
   test.each(['ENOSPC', 'EROFS', 'EIO'])(
-    'of before there were marks is used while it cannot be marked (%s), and marked once it can be',
+    'without an id is used while its id cannot be written (%s), which is retried',
     async (code) => {
       const id = await holds('from before', { isNamed: true });
       let isMarkable = false;
@@ -255,32 +256,32 @@ describe('a store', () => {
         expect(await read(store, id)).toBe('from before');
         await store.check();
       }
-      expect([(await mark()).marked_at, await readdir(join(folder, 'tmp'))]).toEqual([null, []]);
-      expect(said).toEqual(['the storage of files cannot be marked, trying on']);
+      expect([(await identity()).claimed_at, await readdir(join(folder, 'tmp'))]).toEqual([null, []]);
+      expect(said).toEqual(['the id of the storage of files cannot be written, retrying']);
       isMarkable = true;
       await store.check();
-      const { id: wanted, marked_at: markedAt } = await mark();
-      expect([await readFile(markFile(), 'utf8'), markedAt]).toEqual([`${wanted}\n`, expect.any(Date)]);
+      const { id: wanted, claimed_at: claimedAt } = await identity();
+      expect([await readFile(idFile(), 'utf8'), claimedAt]).toEqual([`${wanted}\n`, expect.any(Date)]);
     },
   );
 
-  test('of before there were marks is known also when its newest object cannot be read', async () => {
+  test('without an id is known also when its newest object cannot be read', async () => {
     const id = await holds('old', { isNamed: true });
     await holds('new', { isNamed: true });
     let isOpen = false;
     let opened = 0;
     const broken = failingFiles(({ name }) => {
-      // Of the mark, of which there is none, and then of the newest object.
+      // Of the id, of which there is none, and then of the newest object.
       if (name === 'open' && isOpen) opened += 1;
       return name === 'open' && opened === 2 ? 'EIO' : undefined;
     });
     const store = await storeOf(folder, broken);
     isOpen = true;
     expect(await read(store, id)).toBe('old');
-    expect((await mark()).marked_at).toEqual(expect.any(Date));
+    expect((await identity()).claimed_at).toEqual(expect.any(Date));
   });
 
-  test('that is known but not marked yet is not used when it is away', async () => {
+  test('that is known but has no id yet is not used when it is away', async () => {
     const id = await holds('from before', { isNamed: true });
     const store = await storeOf(
       folder,
@@ -292,9 +293,9 @@ describe('a store', () => {
     await expect(store.write(randomUUID(), source('x'), { maxBytes: 1 })).rejects.toMatchObject(AWAY);
   });
 
-  test('whose mark was not seen to be durable is marked again before that is relied on', async () => {
+  test('whose id may not be durable gets it again before it is relied on', async () => {
     await storeOf(folder).then((store) => store.check());
-    await files.sql.query('update store_mark set marked_at = null');
+    await files.sql.query('update store_identity set claimed_at = null');
     const written: string[] = [];
     const watched = failingFiles(({ name }) => {
       if (name === 'rename' || name === 'sync') written.push(name);
@@ -304,7 +305,7 @@ describe('a store', () => {
     written.length = 0;
     await store.check();
     expect(written).toEqual(['sync', 'rename', 'sync']);
-    expect((await mark()).marked_at).toEqual(expect.any(Date));
+    expect((await identity()).claimed_at).toEqual(expect.any(Date));
   });
 
   test.each(['EIO', 'EACCES', 'ESTALE'])(
@@ -327,24 +328,24 @@ describe('a store', () => {
 
   test.each<{ name: string; prepare: () => Promise<unknown>; told: RegExp }>([
     {
-      name: 'that has lost its mark',
+      name: 'that has lost its id',
       prepare: async () => {
         await storeOf(folder).then((store) => store.check());
         await holds('bytes', { isNamed: false });
-        await rm(markFile());
+        await rm(idFile());
       },
-      told: /^The storage of files is not the one this database knows: .*store-id is missing\. Mount the disk/,
+      told: /^The storage of files is not the one of this database: .*store-id is missing\. Mount the disk/,
     },
     {
       name: 'of another database',
       prepare: async () => {
         await holds('bytes', { isNamed: false });
-        await writeFile(markFile(), randomUUID());
+        await writeFile(idFile(), randomUUID());
       },
       told: /^The storage of files is that of another database: .*store-id is [0-9a-f-]{36}\. Give/,
     },
     {
-      name: 'without a mark and without any of the objects of the database',
+      name: 'without an id and without any of the objects of the database',
       prepare: async () => {
         await holds('bytes', { isNamed: true });
         await rm(join(folder, 'objects'), { recursive: true });
@@ -353,12 +354,12 @@ describe('a store', () => {
       told: /^The storage of files has none of the objects in the database\. Mount/,
     },
     {
-      name: 'without a mark, with objects, under a database that is new',
+      name: 'without an id, with objects, under a database that is new',
       prepare: () => holds('bytes', { isNamed: false }),
       told: /^The storage has files and the database knows of none\. Give/,
     },
     {
-      name: 'without a mark, with objects, under a database that knows of uploads, but of none of these',
+      name: 'without an id, with objects, under a database that knows of uploads, but of none of these',
       prepare: async () => {
         await promised(randomUUID(), '2199-01-01');
         await holds('bytes', { isNamed: false });
@@ -378,7 +379,7 @@ describe('a store', () => {
         blobs: store,
         now: () => new Date(Date.now() + 86_400_000),
         logger,
-        collectionGraceMs: 1,
+        garbageGraceMs: 1,
       };
       const part = {
         maxBytes: 9,
@@ -396,15 +397,15 @@ describe('a store', () => {
         () => store.remove(id),
         () => store.removeIncomplete(id),
         () => idsOf(store.list()),
-        () => collectUnreferencedBytes(deps),
+        () => removeUnreferencedBlobs(deps),
       ])
         await expect(use()).rejects.toMatchObject(AWAY);
       expect(await storedIn(folder)).toEqual(ids);
       expect(said).toEqual([expect.stringMatching(told)]);
 
-      const { id: wanted } = await mark();
-      expect(said[0]).toContain(`write ${wanted} into ${markFile()}.`);
-      await writeFile(markFile(), wanted);
+      const { id: wanted } = await identity();
+      expect(said[0]).toContain(`write ${wanted} into ${idFile()}.`);
+      await writeFile(idFile(), wanted);
       await store.check();
       expect(await text((await store.open(id)).stream())).toBe('bytes');
       expect(said.at(-1)).toBe('the storage of files is the known one again');
@@ -415,9 +416,9 @@ describe('a store', () => {
     await holds('bytes', { isNamed: true });
     const store = await storeOf(folder);
     await store.check();
-    await rm(markFile());
-    const deps = { database, blobs: store, now, logger, collectionGraceMs: -1_000 };
-    await expect(collectObjects(deps)).rejects.toMatchObject(AWAY);
+    await rm(idFile());
+    const deps = { database, blobs: store, now, logger, garbageGraceMs: -1_000 };
+    await expect(removeUnreferencedObjects(deps)).rejects.toMatchObject(AWAY);
     expect((await files.sql.query('select count(*)::int as n from object')).rows).toEqual([{ n: 1 }]);
     expect(await storedIn(folder)).toHaveLength(1);
   });

@@ -24,7 +24,7 @@ export function verifiedStore(
   { database, now, newId, logger }: VerifiedStoreDeps,
 ): BlobStore {
   let isVerified = false;
-  let isMarkable = true;
+  let isWritable = true;
   let verifying: Promise<void> | undefined;
   let lastProblem = '';
 
@@ -44,24 +44,26 @@ export function verifiedStore(
     // Each problem is logged once while it lasts.
     if (problem !== undefined && problem !== lastProblem)
       logger.error({ storage_problem: problem }, 'the storage of files is not used');
-    if (problem === undefined && lastProblem !== '')
-      logger.info('the storage of files is the known one again');
+    if (problem === undefined && lastProblem !== '') logger.info('the storage of files is used again');
     lastProblem = problem ?? '';
     if (problem !== undefined) throw storeAway(new Error(problem));
-    if (own.markedAt === null) await mark(own);
+    if (own.claimedAt === null) await writeId(own);
   };
 
-  const mark = async ({ id }: OwnIdentity): Promise<void> => {
+  const writeId = async ({ id }: OwnIdentity): Promise<void> => {
     try {
       // Also when it exists: the process that wrote it may have died before it was durable.
-      await store.writeMark(id);
+      await store.writeStoreId(id);
     } catch (err) {
-      if (isMarkable) logger.warn({ err }, 'the storage of files cannot be marked, trying on');
-      isMarkable = false;
+      if (isWritable) logger.warn({ err }, 'the id of the storage of files cannot be written, retrying');
+      isWritable = false;
       return;
     }
-    isMarkable = true;
-    await database.$executeRawUnsafe('update store_mark set marked_at = $1 where marked_at is null', now());
+    isWritable = true;
+    await database.$executeRawUnsafe(
+      'update store_identity set claimed_at = $1 where claimed_at is null',
+      now(),
+    );
   };
 
   const verified =

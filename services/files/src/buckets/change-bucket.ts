@@ -1,13 +1,13 @@
 import type { Sql, SqlDatabase } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
 import { bucketImmutable, bucketLocked, noSuchFile } from '../file-errors.ts';
-import type { SettlePublications } from './publications.ts';
+import type { FinishPublications } from './publications.ts';
 import type { Bucket, BucketState, LockedBucket, SealStore } from './seal-store.ts';
 
 export interface ChangeBucketDeps {
   database: SqlDatabase;
   seals: SealStore;
-  settle: SettlePublications;
+  finishPublications: FinishPublications;
   now: () => Date;
   newId: () => string;
   /** Called after a commit, so that its events are sent at once. */
@@ -24,16 +24,16 @@ export type Attempt<Value> = { value: Value } | { sealedBy: string };
 
 /**
  * Runs every change of a bucket's entries: one short transaction that locks the bucket's row, so that changes and
- * seals exclude each other. A seal in the way is settled with the coordinator once.
+ * seals exclude each other. A seal in the way is finished with the coordinator once.
  * @throws ServiceError - `conflict` (code `draft_locked`): sealed by an undecided publication - `forbidden`: published -
  * `not_found`: the entity is deleted - `unavailable`: sealed, and the coordinator cannot be reached
  */
 export async function changeBucket<Value>(
-  { database, seals, settle, now, newId, nudgeRelay }: ChangeBucketDeps,
+  { database, seals, finishPublications, now, newId, nudgeRelay }: ChangeBucketDeps,
   entityId: string,
   change: (tx: Sql, bucket: LockedBucket) => Promise<Value>,
 ): Promise<Value> {
-  const value = await settlingSeals(settle, () =>
+  const value = await retryAfterPublication(finishPublications, () =>
     database.$transaction(async (tx): Promise<Attempt<Value>> => {
       const bucket = await seals.lockOpenBucket(tx, entityId, newId(), now());
       if (bucket !== undefined) return { value: await change(tx, bucket) };
@@ -46,10 +46,14 @@ export async function changeBucket<Value>(
 
 /** Fails as `changeBucket` would, before a client sends bytes. */
 export async function checkChangeable(
-  { database, seals, settle }: Pick<ChangeBucketDeps, 'database' | 'seals' | 'settle'>,
+  {
+    database,
+    seals,
+    finishPublications,
+  }: Pick<ChangeBucketDeps, 'database' | 'seals' | 'finishPublications'>,
   entityId: string,
 ): Promise<void> {
-  await settlingSeals(settle, async () => {
+  await retryAfterPublication(finishPublications, async () => {
     const bucket = await seals.findBucket(database, entityId);
     return bucket === undefined || bucket.state === 'open'
       ? { value: undefined }
@@ -58,16 +62,16 @@ export async function checkChangeable(
 }
 
 /**
- * Runs an attempt, and once more after the publication that sealed the bucket is settled.
+ * Runs an attempt, and once more after the publication that sealed the bucket is finished.
  * @throws ServiceError `conflict` (code `draft_locked`), `unavailable`, as `changeBucket` does
  */
-export async function settlingSeals<Value>(
-  settle: SettlePublications,
+export async function retryAfterPublication<Value>(
+  finishPublications: FinishPublications,
   attempt: () => Promise<Attempt<Value>>,
 ): Promise<Value> {
   const first = await attempt();
   if ('value' in first) return first.value;
-  await settle([first.sealedBy]);
+  await finishPublications([first.sealedBy]);
   const second = await attempt();
   if ('value' in second) return second.value;
   throw bucketLocked();
@@ -95,7 +99,7 @@ export const FILE_STATE = `
   left join entry on entry.entity_id = file.entity_id and entry.key = file.key`;
 
 /**
- * The publication that must be settled before bytes are put into the file; undefined if they may be put into it now.
+ * The publication that must be finished before bytes are put into the file; undefined if they may be put into it now.
  * @throws ServiceError
  *   - `not_found`: no such file, or its entity is deleted
  *   - `invalid`: completed already

@@ -2,10 +2,10 @@ import { observeGauges } from '@kr/telemetry';
 import type { FilesContext } from '../context.ts';
 
 const GAUGES = {
-  held: { name: 'publication_seals', description: 'Publications that hold buckets of files.' },
+  sealed: { name: 'publication_seals', description: 'Publications that seal buckets of files.' },
   oldest: {
     name: 'publication_seals_oldest_seconds',
-    description: 'Age of the oldest publication that holds buckets; 0 when there is none.',
+    description: 'Age of the oldest publication that seals buckets; 0 when there is none.',
     unit: 's',
   },
 } as const;
@@ -24,7 +24,7 @@ export function observeSeals({ database, now, logger }: FilesContext): { stop():
       const { count = 0, oldest = null } = row ?? {};
       const ageMs = oldest === null ? 0 : Math.max(0, now().getTime() - oldest.getTime());
       return [
-        { of: 'held', value: count },
+        { of: 'sealed', value: count },
         { of: 'oldest', value: ageMs / 1_000 },
       ];
     },

@@ -93,9 +93,9 @@ async function decidePublication(
  * Queries the coordinator once about publications and applies the decided ones; undecided ones stay
  * unchanged.
  */
-export type SettlePublications = (publicationIds: readonly string[]) => Promise<void>;
+export type FinishPublications = (publicationIds: readonly string[]) => Promise<void>;
 
-export interface SettlePublicationsDeps extends DecidePublicationDeps {
+export interface FinishPublicationsDeps extends DecidePublicationDeps {
   publications: AskedPublications;
 }
 
@@ -103,7 +103,7 @@ export interface SettlePublicationsDeps extends DecidePublicationDeps {
  * @throws ServiceError - `unavailable`: the coordinator cannot be reached - the error of a decision that could not be applied, after the
  * others have been
  */
-export function settlePublications(deps: SettlePublicationsDeps): SettlePublications {
+export function finishPublications(deps: FinishPublicationsDeps): FinishPublications {
   const decisionsOf = publicationDecisions(deps.publications, 'files');
   return async (publicationIds) => {
     const failures: unknown[] = [];
@@ -124,29 +124,31 @@ const OLD_AFTER_MS = 3_000;
 const BATCH = 100;
 
 /** Queries old seals, so that a decision whose message was lost is applied. */
-export async function settleOldSeals({
+export async function finishOldPublications({
   database,
   seals,
-  settle,
+  finishPublications,
   now,
-}: Omit<SealPublicationDeps, 'newId'> & { settle: SettlePublications }): Promise<void> {
+}: Omit<SealPublicationDeps, 'newId'> & { finishPublications: FinishPublications }): Promise<void> {
   const before = new Date(now().getTime() - OLD_AFTER_MS);
   const old = await seals.sealedBefore(database, before, BATCH);
-  if (old.length > 0) await settle(old);
+  if (old.length > 0) await finishPublications(old);
 }
 
 /**
- * RPC SealBuckets. Another seal is settled with the coordinator once before it is a reason to refuse.
+ * RPC SealBuckets. Another seal is finished with the coordinator once before it is a reason to refuse.
  * @throws ServiceError - `forbidden`: the caller is not the coordinator of publications - `unavailable`: there is another seal and the
  * coordinator cannot be reached
  */
-export function sealBuckets(deps: SealPublicationDeps & { settle: SettlePublications }): Rpc<'SealBuckets'> {
+export function sealBuckets(
+  deps: SealPublicationDeps & { finishPublications: FinishPublications },
+): Rpc<'SealBuckets'> {
   return async ({ publicationId, epoch, entityIds }, { principal }) => {
     requireService(principal, 'packages');
     const seal = { publicationId, epoch, entityIds };
     let outcome = await sealPublication(deps, seal);
     if (!outcome.isSealed && outcome.blockedBy.length > 0) {
-      await deps.settle(outcome.blockedBy);
+      await deps.finishPublications(outcome.blockedBy);
       outcome = await sealPublication(deps, seal);
     }
     if (outcome.isSealed) return { isSealed: true, buckets: outcome.buckets };

@@ -21,10 +21,10 @@ export function archiveNames(keys: readonly string[]): string[] {
   const taken = new Set<string>();
   const storable = keys.map(storableName);
   const unnumbered = new Set(storable.map(folded));
-  return storable.map((wanted) => {
-    let name = wanted;
+  return storable.map((storedName) => {
+    let name = storedName;
     for (let number = 2; taken.has(folded(name)); number += 1) {
-      const numbered = withNumber(wanted, number);
+      const numbered = withNumber(storedName, number);
       if (!unnumbered.has(folded(numbered))) name = numbered;
     }
     taken.add(folded(name));

@@ -96,19 +96,19 @@ function isToBeVerified(
   return start === 0 && end === sizeBytes - 1 && Math.random() * 100 < verifyReadsPercent;
 }
 
-const MARK_DIFFERENT = `
-  update object set damage = 'different', damaged_at = coalesce(damaged_at, $2) where id = $1`;
+const REPORT_CORRUPT = `
+  update object set damage = 'corrupt', damaged_at = coalesce(damaged_at, $2) where id = $1`;
 
-/** Damage is reported as by an audit. */
+/** Damage is reported as by a fixity check. */
 function verified({ database, now, logger }: FilesContext, content: FileContent, bytes: Readable): Readable {
   const { objectId } = content;
   const checked = verifiedBytes(bytes, content);
   checked.once('error', (error) => {
     if (!(error instanceof DamagedContent)) return;
-    logger.error({ objectId, damage: 'different' }, 'a stored object is not what it was');
+    logger.error({ objectId, damage: 'corrupt' }, 'a stored object is damaged');
     database
-      .$executeRawUnsafe(MARK_DIFFERENT, objectId, now())
-      .catch((err: unknown) => logger.error({ err, objectId }, 'damage could not be noted'));
+      .$executeRawUnsafe(REPORT_CORRUPT, objectId, now())
+      .catch((err: unknown) => logger.error({ err, objectId }, 'damage was not recorded'));
   });
   return checked;
 }

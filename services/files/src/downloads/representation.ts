@@ -54,7 +54,7 @@ export interface Representation extends Validators {
 /**
  * More than the gateway buffers: the gateway is nearer to the client, and counts clients that it disconnects.
  */
-const MOST_SAVED_BYTES = 8_388_608;
+const MAX_BURST_BYTES = 8_388_608;
 
 /**
  * Answers a GET or HEAD with a representation, with conditions and one byte range (RFC 9110, 13 and 14). A failure after
@@ -96,7 +96,7 @@ export async function serveRepresentation(
   if (response.writableEnded && response.writableLength === 0) return;
   endSlowReading(response, {
     minBytesPerSecond: minDownloadBytesPerSecond,
-    mostSavedBytes: MOST_SAVED_BYTES,
+    mostSavedBytes: MAX_BURST_BYTES,
   });
   if (!Buffer.isBuffer(bytes)) await relay(bytes, response);
 }

@@ -47,12 +47,12 @@ async function* checked(
   { objectId, sha256 }: FileContent,
 ): AsyncGenerator<Uint8Array, void> {
   const hash = createHash('sha256');
-  let heldBack: Uint8Array | undefined;
+  let delayed: Uint8Array | undefined;
   for await (const chunk of bytes) {
     hash.update(chunk);
-    if (heldBack !== undefined) yield heldBack;
-    heldBack = chunk;
+    if (delayed !== undefined) yield delayed;
+    delayed = chunk;
   }
   if (hash.digest('hex') !== sha256) throw new DamagedContent(objectId);
-  if (heldBack !== undefined) yield heldBack;
+  if (delayed !== undefined) yield delayed;
 }

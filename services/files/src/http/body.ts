@@ -12,14 +12,14 @@ export interface ChunkBuffers {
 export const CHUNK_BYTES = 524_288;
 
 /** The buffers kept for later uploads when all are finished: 8 MiB. */
-const MOST_KEPT = 16;
+const MAX_FREE_BUFFERS = 16;
 
 export function chunkBuffers(): ChunkBuffers {
   const free: Buffer[] = [];
   return {
     take: () => free.pop() ?? Buffer.from(new SharedArrayBuffer(CHUNK_BYTES)),
     give: (buffer) => {
-      if (free.length < MOST_KEPT) free.push(buffer);
+      if (free.length < MAX_FREE_BUFFERS) free.push(buffer);
     },
   };
 }
@@ -50,9 +50,9 @@ export interface BufferedBodyOptions extends BodyReader {
 }
 
 /** How many buffers one request may have filled before they are taken. */
-const MOST_FULL = 2;
+const MAX_FULL_BUFFERS = 2;
 /** How many chunks the reader may be ahead of the hash. */
-const MOST_BEHIND = 2;
+const MAX_UNHASHED_CHUNKS = 2;
 
 /**
  * The body of a request in chunks of `CHUNK_BYTES`, of which the last is shorter. A chunk is valid until the next is
@@ -89,7 +89,7 @@ export async function* bufferedBody(
       if (filled === CHUNK_BYTES) endBuffer();
     }
     release(bytes);
-    if (full.length >= MOST_FULL) request.pause();
+    if (full.length >= MAX_FULL_BUFFERS) request.pause();
     if (full.length > 0) wake();
   };
   const least = Math.max(1, (progress.minBytesPerSecond * progress.idleMs) / 1_000);
@@ -132,7 +132,7 @@ export async function* bufferedBody(
       use.hashed.catch(() => {});
       yield chunk;
       const [oldest] = hashing;
-      if (oldest === undefined || hashing.length <= MOST_BEHIND) continue;
+      if (oldest === undefined || hashing.length <= MAX_UNHASHED_CHUNKS) continue;
       await oldest.hashed;
       buffers.give(oldest.buffer);
       hashing.shift();

@@ -17,9 +17,10 @@ const DELETE_ENTRIES = 'delete from entry where entity_id = $1';
  * sealed by an undecided publication
  */
 async function removeBucket(deps: FilesContext, entityId: string): Promise<void> {
-  const { database, seals, settle, now, newId, logger } = deps;
+  const { database, seals, finishPublications, now, newId, logger } = deps;
   const bucket = await seals.findBucket(database, entityId);
-  if (bucket?.state === 'sealed' && bucket.publicationId !== null) await settle([bucket.publicationId]);
+  if (bucket?.state === 'sealed' && bucket.publicationId !== null)
+    await finishPublications([bucket.publicationId]);
   const uploads = await database.$transaction(async (tx) => {
     if ((await tx.$executeRawUnsafe(CLOSE, entityId, newId(), now())) === 0) return undefined;
     const uploads = await deleteUnfinished(tx, entityId, 'all');

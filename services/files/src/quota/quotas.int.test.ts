@@ -4,7 +4,7 @@ import { createLogger } from '@kr/telemetry';
 import { seededRandom, until } from '@kr/testbed';
 import { startContentServer } from '../content-server.ts';
 import { openContext } from '../context.ts';
-import { collectObjects } from '../maintenance/collection.ts';
+import { removeUnreferencedObjects } from '../maintenance/garbage-collection.ts';
 import { type FilesUnderTest, GATEWAY, PACKAGES, startFilesUnderTest } from '../testing/files-under-test.ts';
 import { checkUsage } from './check-usage.ts';
 
@@ -44,7 +44,7 @@ async function reservations(entityId: string): Promise<number> {
 /** Removes all bytes that nothing refers to, however short the time has been. */
 async function sweep(): Promise<void> {
   const context = await openContext(files.config, createLogger('files', { write: () => {} }));
-  await collectObjects({ ...context, collectionGraceMs: -60_000 });
+  await removeUnreferencedObjects({ ...context, garbageGraceMs: -60_000 });
   await context.close();
 }
 
@@ -91,13 +91,13 @@ describe('the quota of an entity', () => {
       'content-length': '4001',
       expect: '100-continue',
     });
-    let isWanted = false;
+    let isRequested = false;
     request.once('continue', () => {
-      isWanted = true;
+      isRequested = true;
     });
     request.flushHeaders();
     const { status, body } = await answer;
-    expect([isWanted, status, JSON.parse(String(body))]).toEqual([
+    expect([isRequested, status, JSON.parse(String(body))]).toEqual([
       false,
       413,
       {

@@ -5,16 +5,16 @@ import {
   FILE_STATE,
   type FileName,
   type FileState,
+  retryAfterPublication,
   sealOver,
-  settlingSeals,
 } from '../buckets/change-bucket.ts';
 import type { FilesContext } from '../context.ts';
 
-/** The upload `id` into a file needs `needed` bytes and takes at most `wanted`. */
+/** The upload `id` into a file needs `needed` bytes and takes at most `requested`. */
 interface BytesRequest extends FileName {
   id: string;
   needed: number;
-  wanted: number;
+  requested: number;
 }
 
 /** The bytes that an upload may reserve, and the rest of the limits. */
@@ -37,15 +37,15 @@ const ALLOWANCE = `
 
 function allowanceValues(
   { now, maxBytesPerEntity, maxBytesPerUser }: FilesContext,
-  { entityId, key, id, needed, wanted }: BytesRequest,
+  { entityId, key, id, needed, requested }: BytesRequest,
 ): unknown[] {
-  return [entityId, key, id, needed, wanted, maxBytesPerEntity, maxBytesPerUser, now()];
+  return [entityId, key, id, needed, requested, maxBytesPerEntity, maxBytesPerUser, now()];
 }
 
 /** The granted bytes. @throws ServiceError `too_large` (`entity_quota_exceeded`, `user_quota_exceeded`) */
 async function grantedBytes(
   sql: Sql,
-  { collectionGraceMs, maxBytesPerEntity }: FilesContext,
+  { garbageGraceMs, maxBytesPerEntity }: FilesContext,
   { ownerId, leftOfEntity, leftOfUser, userLimit, granted }: Allowance,
   { needed }: BytesRequest,
 ): Promise<number> {
@@ -63,7 +63,7 @@ async function grantedBytes(
   const unreferenced =
     since === null
       ? ' Replaced and deleted files count until they are removed from the store.'
-      : ` ${bytes} bytes of replaced and deleted files still count; the first are removed after ${minuteAfter(since, collectionGraceMs)}.`;
+      : ` ${bytes} bytes of replaced and deleted files still count; the first are removed after ${minuteAfter(since, garbageGraceMs)}.`;
   throw new ServiceError('too_large', 'User quota exceeded.', {
     code: 'user_quota_exceeded',
     issues: tooManyBytes('this user', userLimit, leftOfUser, unreferenced),
@@ -110,19 +110,19 @@ export interface Put extends FileName {
 
 /**
  * Reserves bytes for a PUT, if the file is pending.
- * @throws ServiceError the errors of `sealOver`, of `settlingSeals`, and `too_large` as `grantedBytes` does
+ * @throws ServiceError the errors of `sealOver`, of `retryAfterPublication`, and `too_large` as `grantedBytes` does
  */
 export async function reserveBytes(
   deps: FilesContext,
   { objectId: id, declaredBytes, ownerId, entityId, key }: Put,
 ): Promise<Reservation> {
-  const { database, quotaMutex, settle, now, logger } = deps;
+  const { database, quotaMutex, finishPublications, now, logger } = deps;
   const expiry = () => new Date(now().getTime() + LIFE_MS);
   assertStorable({ entityId, key });
 
-  const reserve = (needed: number, wanted: number, { isFirst }: { isFirst: boolean }): Promise<number> =>
-    settlingSeals(settle, async () => {
-      const request = { entityId, key, id, needed, wanted };
+  const reserve = (needed: number, requested: number, { isFirst }: { isFirst: boolean }): Promise<number> =>
+    retryAfterPublication(finishPublications, async () => {
+      const request = { entityId, key, id, needed, requested };
       const values = () => [...allowanceValues(deps, request), isFirst, expiry()];
       const [row] = await quotaMutex(ownerId ?? entityId, () =>
         database.$queryRawUnsafe<[FileState & Allowance]>(RESERVE, ...values()),
@@ -199,7 +199,7 @@ export async function reserveForUpload<Result>(
   const needed = upload.lengthBytes ?? 0;
   return afterOthers(deps, upload, async (tx) => {
     const saved = await save(tx);
-    await grantBytes(tx, deps, { ...upload, needed, wanted: needed });
+    await grantBytes(tx, deps, { ...upload, needed, requested: needed });
     return saved;
   });
 }
@@ -212,8 +212,8 @@ export async function reserveForUpload<Result>(
 export async function reserveMore(deps: FilesContext, upload: UploadName, needed: number): Promise<number> {
   return afterOthers(deps, upload, async (tx) => {
     await tx.$queryRawUnsafe('select from upload where id = $1 for update', upload.id);
-    const wanted = Math.max(needed, Math.min(needed + STEP_BYTES, deps.maxFileBytes));
-    const reserved = await grantBytes(tx, deps, { ...upload, needed, wanted });
+    const requested = Math.max(needed, Math.min(needed + STEP_BYTES, deps.maxFileBytes));
+    const reserved = await grantBytes(tx, deps, { ...upload, needed, requested });
     await tx.$executeRawUnsafe('update upload set reserved = $2 where id = $1', upload.id, reserved);
     return reserved;
   });

@@ -1,6 +1,6 @@
 import type { Quota } from '@kr/contracts';
 import { requireOperator } from '../access.ts';
-import { MOST_BYTES } from '../config.ts';
+import { MAX_LIMIT_BYTES } from '../config.ts';
 import type { FilesContext } from '../context.ts';
 import { invalidField } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
@@ -14,7 +14,7 @@ function checkUserId(userId: string): void {
 
 /** The counter has the bytes stored until they are removed, and those reserved for uploads under way. */
 const QUOTA = `
-  select $1::text as "userId", (bytes - reserved)::text as "usedBytes", reserved::text as "promisedBytes",
+  select $1::text as "userId", (bytes - reserved)::text as "usedBytes", reserved::text as "reservedBytes",
     coalesce(own, $2::bigint)::text as "limitBytes", own is null as "isDefault"
   from (
     select coalesce((select bytes from owner_usage where owner_id = $1), 0) as bytes,
@@ -57,8 +57,8 @@ export function setQuota(deps: FilesContext): Rpc<'SetQuota'> {
     requireOperator(principal);
     checkUserId(userId);
     const bytes = Number(limitBytes);
-    if (bytes < 0 || bytes > MOST_BYTES)
-      throw invalidField('limit_bytes', `It is from 0 to ${MOST_BYTES} bytes.`);
+    if (bytes < 0 || bytes > MAX_LIMIT_BYTES)
+      throw invalidField('limit_bytes', `It is from 0 to ${MAX_LIMIT_BYTES} bytes.`);
     if (isDefault) await database.$executeRawUnsafe('delete from quota where owner_id = $1', userId);
     else await database.$executeRawUnsafe(SET_LIMIT, userId, bytes, now());
     return { quota: await findUserQuota(deps, userId) };

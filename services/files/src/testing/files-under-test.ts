@@ -120,8 +120,8 @@ export async function startFilesUnderTest(
       minDownloadBytesPerSecond: 1_024,
       ...limits,
     },
-    collectionGraceMs: 86_400_000,
-    audit: { everyMs: 0, bytesPerSecond: 1_000_000_000 },
+    garbageGraceMs: 86_400_000,
+    fixity: { everyMs: 0, bytesPerSecond: 1_000_000_000 },
     verifyReadsPercent: 0,
     ...changed,
   };

@@ -2,7 +2,7 @@ import { failpoint } from '@kr/failpoint';
 import type { ServiceError } from '@kr/service-error';
 import type { BlobStore } from '../blob/blob-store.ts';
 import type { Digests } from '../blob/content-hash.ts';
-import { type FileName, findFileState, sealOver, settlingSeals } from '../buckets/change-bucket.ts';
+import { type FileName, findFileState, retryAfterPublication, sealOver } from '../buckets/change-bucket.ts';
 import type { FilesContext } from '../context.ts';
 import type { Dimensions, FileEntry } from '../file-entry.ts';
 import { mimetypeOf } from '../http/media-type.ts';
@@ -20,15 +20,15 @@ export interface UploadClaim {
   statement: string;
   /** For the condition of the statement. */
   value: Date | string;
-  /** The error when it is not held any more. */
+  /** The error when it is no longer valid. */
   lost: () => ServiceError;
 }
 
 /**
  * A statement that makes stored bytes the content of a pending entry and ends the claim of their upload. It changes nothing if
- * the bucket is not open, the entry not pending or the claim not held. Each row is locked before the next is read, in the order of
+ * the bucket is not open, the entry not pending or the claim not valid. Each row is locked before the next is read, in the order of
  * all changes: bucket, entry, upload or reservation, usage of the owner.
- * @param claim table of the claim and the condition under which it is held, with `$13`
+ * @param claim table of the claim and the condition under which it is valid, with `$13`
  * @param end the statement that ends it, without its condition; `$10` is the instant
  */
 export function attachStatement(claim: string, end: string): string {
@@ -60,11 +60,11 @@ export type AttachedEntry = Pick<FileEntry, 'key' | 'createdAt' | 'updatedAt' | 
  * so that it waits for the database once.
  *
  * @throws ServiceError
- *   - the errors of `sealOver` and `settlingSeals`
+ *   - the errors of `sealOver` and `retryAfterPublication`
  *   - `lost` of the claim
  */
 export async function attachContent(
-  { database, blobs, settle, now, newId }: FilesContext,
+  { database, blobs, finishPublications, now, newId }: FilesContext,
   { entityId, key }: FileName,
   { objectId, sizeBytes, md5, sha256, crc32 }: StoredBytes,
   claim: UploadClaim,
@@ -74,7 +74,7 @@ export async function attachContent(
   const object = [objectId, sizeBytes, md5, sha256, crc32, width, height, now()];
   const values = [entityId, key, ...object, newId(), mimetype, claim.value];
   await failpoint('files.attach.before');
-  const entry = await settlingSeals(settle, async () => {
+  const entry = await retryAfterPublication(finishPublications, async () => {
     const [attached] = await database.$queryRawUnsafe<AttachedEntry[]>(claim.statement, ...values);
     if (attached !== undefined) return { value: attached };
     // Minutes may have passed: the file may be gone, completed by another upload, or its draft published.

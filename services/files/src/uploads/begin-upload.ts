@@ -3,7 +3,7 @@ import { changeBucket, checkPending } from '../buckets/change-bucket.ts';
 import type { FilesContext } from '../context.ts';
 import { reserveForUpload } from '../quota/reserve-bytes.ts';
 import { EXPIRY_MS, type Upload, uploadInUse } from './upload.ts';
-import { type HeldUpload, heldLease, LEASE_MS } from './upload-lease.ts';
+import { LEASE_MS, type LeasedUpload, startLease } from './upload-lease.ts';
 
 const INSERT = `
   insert into upload
@@ -37,12 +37,12 @@ export async function replaceUpload(
  */
 export async function beginUpload(
   deps: FilesContext,
-  begun: Pick<Upload, 'id' | 'entityId' | 'key' | 'ownerId' | 'lengthBytes' | 'metadata'>,
-): Promise<HeldUpload> {
+  requested: Pick<Upload, 'id' | 'entityId' | 'key' | 'ownerId' | 'lengthBytes' | 'metadata'>,
+): Promise<LeasedUpload> {
   const { blobs, hashes, now, newId } = deps;
   const createdAt = now();
   const expiresAt = new Date(createdAt.getTime() + EXPIRY_MS);
-  const upload: Upload = { ...begun, receivedBytes: 0, expiresAt, isFinished: false };
+  const upload: Upload = { ...requested, receivedBytes: 0, expiresAt, isFinished: false };
   const { id, entityId, key } = upload;
   const [holder, since] = [newId(), performance.now()];
   const replaced = await reserveForUpload(deps, upload, async (tx) => {
@@ -55,7 +55,7 @@ export async function beginUpload(
     await checkPending(tx, upload);
     return replaceUpload(tx, { ...upload, createdAt, leaseHolder: holder });
   });
-  const lease = heldLease(deps, { id, holder, since });
+  const lease = startLease(deps, { id, holder, since });
   if (replaced !== undefined) {
     hashes.forget(replaced);
     await blobs.removeIncomplete(replaced);
@@ -68,7 +68,7 @@ const SAVE_LENGTH = 'update upload set length = $3 where id = $1 and lease_holde
 /** @throws ServiceError - `too_large` as `reserveForUpload` does - `conflict` (`upload_in_use`): the lease is lost */
 export async function declareLength(
   deps: FilesContext,
-  { upload, lease }: HeldUpload,
+  { upload, lease }: LeasedUpload,
   lengthBytes: number,
 ): Promise<Upload> {
   const declared = { ...upload, lengthBytes };
@@ -88,7 +88,7 @@ const DETACH = `
  * Deletes an upload and its bytes. The bytes of a finished one are removed from its entry.
  * @throws ServiceError the errors of `changeBucket` and, if the entry is committed, `checkPending`
  */
-export async function terminateUpload(deps: FilesContext, { upload, lease }: HeldUpload): Promise<void> {
+export async function terminateUpload(deps: FilesContext, { upload, lease }: LeasedUpload): Promise<void> {
   const { database, blobs, hashes } = deps;
   const { id, entityId, key } = upload;
   const detach = () =>

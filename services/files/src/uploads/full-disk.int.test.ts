@@ -157,10 +157,10 @@ function describeOn(disk: string): void {
     await goesOn(bytes, () => patch(path, 0, bytes, checksum), 204);
   });
 
-  test('that was never marked serves what it has, and is marked when there is space', async () => {
+  test('without an id serves its objects, and gets the id when there is space', async () => {
     await files.upload(entityId, 'old.txt', 'from before');
     await rm(join(folder, 'store-id'));
-    await files.sql.query('update store_mark set marked_at = null');
+    await files.sql.query('update store_identity set claimed_at = null');
     await expect(writeFile(`${filler}-too`, Buffer.alloc(DISK_BYTES))).rejects.toThrow('ENOSPC');
     await files.restart();
     const found = await files.get(entityId, 'old.txt');

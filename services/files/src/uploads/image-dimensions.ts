@@ -15,7 +15,7 @@ const FORMATS: Readonly<Record<string, IImage>> = {
 };
 /** Enough for the largest EXIF block and colour profile that usually precede a JPEG's frame header. */
 const HEAD_BYTES = 262_144;
-const LARGEST = 2_147_483_647;
+const MAX_PIXELS = 2_147_483_647;
 
 /** Whether `imageDimensions` has anything to find in files of this type. */
 export function isMeasured(mimetype: string): boolean {
@@ -43,5 +43,5 @@ export async function imageDimensions(
 }
 
 function isLength(pixels: number): boolean {
-  return Number.isInteger(pixels) && pixels > 0 && pixels <= LARGEST;
+  return Number.isInteger(pixels) && pixels > 0 && pixels <= MAX_PIXELS;
 }

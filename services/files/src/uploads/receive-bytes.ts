@@ -6,8 +6,8 @@ import type { BodyReader } from '../http/body.ts';
 import { HttpRefusal } from '../http/errors.ts';
 import { reserveMore } from '../quota/reserve-bytes.ts';
 import { attachContent, attachStatement } from './attach-content.ts';
-import { EXPIRY_MS, isKnown, noSuchUpload, type Upload, uploadInUse, uploadTooLarge } from './upload.ts';
-import type { HeldUpload } from './upload-lease.ts';
+import { EXPIRY_MS, noSuchUpload, type Upload, uploadExists, uploadInUse, uploadTooLarge } from './upload.ts';
+import type { LeasedUpload } from './upload-lease.ts';
 
 /** How much a crash may cost of one long request, in bytes. */
 const SAVE_EVERY_BYTES = 16_777_216;
@@ -29,7 +29,7 @@ const SAVE_RECEIVED = `
     reserved = case when $5::boolean then 0 else reserved end,
     lease_holder = case when $5 then null else lease_holder end,
     lease_until = case when $5 then null else lease_until end,
-    is_wanted = is_wanted and not $5
+    is_requested = is_requested and not $5
   where id = $1 and lease_holder = $2`;
 
 /**
@@ -42,7 +42,7 @@ const SAVE_RECEIVED = `
  */
 export async function receiveBytes(
   deps: FilesContext,
-  { upload, lease }: HeldUpload,
+  { upload, lease }: LeasedUpload,
   { body, checksum }: ReceivedRequest,
 ): Promise<Upload> {
   const { id, receivedBytes: from } = upload;
@@ -80,17 +80,17 @@ export async function receiveBytes(
     const values = [id, lease.holder, receivedBytes, expiresAt, endsLease];
     if ((await deps.database.$executeRawUnsafe(SAVE_RECEIVED, ...values)) === 1)
       return { ...upload, receivedBytes, expiresAt };
-    throw (await isKnown(deps.database, id)) ? uploadInUse() : noSuchUpload();
+    throw (await uploadExists(deps.database, id)) ? uploadInUse() : noSuchUpload();
   };
 
-  let isKept = false;
+  let isSaved = false;
   try {
     const { totalBytes, brokenBy } = await deps.blobs.append(id, bytes, {
       maxBytes,
       from,
       durableEvery: checksum === undefined ? SAVE_EVERY_BYTES : Number.POSITIVE_INFINITY,
       onDurable: async (bytes) => void (await save(bytes, { endsLease: false })),
-      beforeWrite: lease.assertHeld,
+      beforeWrite: lease.assertValid,
     });
     const isRefused = brokenBy instanceof ServiceError;
     if (isRefused || (brokenBy !== undefined && checksum !== undefined)) throw brokenBy;
@@ -103,11 +103,11 @@ export async function receiveBytes(
     const grown = await (endsLease ? lease.endBy(saving) : saving());
     if (hash === undefined) deps.hashes.forget(id);
     else deps.hashes.keep(id, totalBytes, hash);
-    isKept = true;
+    isSaved = true;
     if (brokenBy !== undefined) throw brokenBy;
     return grown;
   } finally {
-    if (!isKept) hash?.drop();
+    if (!isSaved) hash?.drop();
   }
 }
 
@@ -125,15 +125,15 @@ const ATTACH = attachStatement(
  *
  * @throws ServiceError as `attachContent` does
  */
-export async function finishIfComplete(deps: FilesContext, held: HeldUpload): Promise<void> {
-  const { upload, lease } = held;
+export async function finishIfComplete(deps: FilesContext, leased: LeasedUpload): Promise<void> {
+  const { upload, lease } = leased;
   const { id, receivedBytes: sizeBytes, lengthBytes, isFinished } = upload;
   if (isFinished || sizeBytes !== lengthBytes) return;
   await deps.blobs.complete(id, sizeBytes);
   const stored = { objectId: id, sizeBytes, ...(await digestsOf(deps, upload)) };
   await attachContent(deps, upload, stored, { statement: ATTACH, value: lease.holder, lost: uploadInUse });
   deps.hashes.forget(id);
-  held.upload = { ...upload, isFinished: true };
+  leased.upload = { ...upload, isFinished: true };
 }
 
 /** As computed on arrival, if one process has received all bytes; else they are read again. */

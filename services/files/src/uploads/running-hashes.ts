@@ -10,21 +10,21 @@ export interface RunningHashes {
   forget(id: string): void;
 }
 
-const MOST = 1_000;
+const MAX_HASHES = 1_000;
 
 /** Of the latest uploads; the bytes of others are read once more when they are complete. */
 export function runningHashes(newHash: NewContentHash): RunningHashes {
-  const known = new LRUCache<string, { hash: ContentHash; receivedBytes: number }>({
-    max: MOST,
+  const hashes = new LRUCache<string, { hash: ContentHash; receivedBytes: number }>({
+    max: MAX_HASHES,
     dispose: ({ hash }) => hash.drop(),
   });
   return {
     after: ({ id, receivedBytes, lengthBytes }) => {
       if (receivedBytes === 0) return newHash(lengthBytes ?? undefined);
-      const found = known.get(id);
+      const found = hashes.get(id);
       return found?.receivedBytes === receivedBytes ? found.hash.copy() : undefined;
     },
-    keep: (id, receivedBytes, hash) => void known.set(id, { hash, receivedBytes }),
-    forget: (id) => void known.delete(id),
+    keep: (id, receivedBytes, hash) => void hashes.set(id, { hash, receivedBytes }),
+    forget: (id) => void hashes.delete(id),
   };
 }

@@ -10,7 +10,7 @@ import { until } from '@kr/testbed';
 import type { BlobStore } from '../blob/blob-store.ts';
 import { filesystemBlobStore } from '../blob/filesystem-blob-store.ts';
 import { type Database, openDatabase } from '../database.ts';
-import { collectUnreferencedBytes, deleteExpiredUploads } from '../maintenance/collection.ts';
+import { deleteExpiredUploads, removeUnreferencedBlobs } from '../maintenance/garbage-collection.ts';
 import {
   type Answer,
   type FilesUnderTest,
@@ -98,7 +98,7 @@ const sweep = (laterMs = 0) => ({
   blobs,
   now: () => new Date(Date.now() + laterMs),
   logger: createLogger('files', { write: () => {} }),
-  collectionGraceMs: 24 * HOUR_MS,
+  garbageGraceMs: 24 * HOUR_MS,
 });
 
 const idOf = (path: string) => path.split('/').at(-1) ?? '';
@@ -185,7 +185,7 @@ describe('a resumable upload', () => {
       await files.sql.query('delete from object where id = $1', [id]);
       await files.sql.query('update upload set finished_at = null where id = $1', [id]);
       if (when === 'before') await rename(objectOf(path), incompleteOf(path));
-      await collectUnreferencedBytes(sweep(48 * HOUR_MS));
+      await removeUnreferencedBlobs(sweep(48 * HOUR_MS));
 
       expect(await offsetOf(path)).toEqual([200, '11']);
       expect((await commit(entityId, 'a.bin')).entry?.checksum).toBe(md5('hello world'));
@@ -341,7 +341,7 @@ describe('the lease of an upload', () => {
 describe('the time of an upload', () => {
   const expire = (path: string) =>
     files.sql.query(`update upload set expires_at = now() - interval '1 second' where id = $1`, [idOf(path)]);
-  const isKnown = async (path: string) =>
+  const uploadExists = async (path: string) =>
     (await files.sql.query('select from upload where id = $1', [idOf(path)])).rowCount === 1;
 
   test('ends for one that is not finished, and its bytes with it', async () => {
@@ -351,11 +351,11 @@ describe('the time of an upload', () => {
     expect(codeOf(await patch(path, 6, 'world'))).toEqual([410, 'upload_expired']);
     expect((await tus('HEAD', path)).status).toBe(410);
     expect((await deleteExpiredUploads(sweep())).count).toBe(1);
-    expect([await isKnown(path), existsSync(incompleteOf(path)), (await tus('HEAD', path)).status]).toEqual([
-      false,
-      false,
-      404,
-    ]);
+    expect([
+      await uploadExists(path),
+      existsSync(incompleteOf(path)),
+      (await tus('HEAD', path)).status,
+    ]).toEqual([false, false, 404]);
     expect((await files.list('tus-expire')).map(({ key }) => key)).toEqual(['a.bin']);
   });
 
@@ -365,7 +365,7 @@ describe('the time of an upload', () => {
     await expire(path);
     expect(await offsetOf(path)).toEqual([200, '11']);
     expect((await deleteExpiredUploads(sweep())).count).toBe(0);
-    expect([await isKnown(path), existsSync(objectOf(path))]).toEqual([false, true]);
+    expect([await uploadExists(path), existsSync(objectOf(path))]).toEqual([false, true]);
     expect((await commit('tus-finish', 'a.bin')).entry?.checksum).toBe(md5('hello world'));
   });
 
@@ -400,7 +400,7 @@ describe('the time of an upload', () => {
     await files.sql.query(`delete from upload where entity_id = 'tus-sweep2'`);
     const old = new Date(Date.now() - 25 * HOUR_MS);
     for (const one of [kept, path]) await utimes(incompleteOf(one), old, old);
-    await collectUnreferencedBytes(sweep());
+    await removeUnreferencedBlobs(sweep());
     expect([existsSync(incompleteOf(kept)), existsSync(incompleteOf(path))]).toEqual([true, false]);
   });
 

@@ -21,7 +21,7 @@ import { beginUpload, declareLength, terminateUpload } from './begin-upload.ts';
 import { finishIfComplete, receiveBytes, type UploadChecksum } from './receive-bytes.ts';
 import { noSuchUpload, type Upload, uploadTooLarge } from './upload.ts';
 import { CHECKSUM_ALGORITHMS, uploadChecksum } from './upload-checksum.ts';
-import { acquireLease, type HeldUpload } from './upload-lease.ts';
+import { acquireLease, type LeasedUpload } from './upload-lease.ts';
 
 const VERSION = '1.0.0';
 const EXTENSIONS = 'creation,creation-with-upload,creation-defer-length,checksum,termination,expiration';
@@ -74,7 +74,7 @@ class RequestedUpload extends DataStore implements Locker {
   readonly #deps: FilesContext;
   readonly #request: TusRequest;
   /** As this request has left it; undefined when there is none. */
-  held: HeldUpload | undefined;
+  leased: LeasedUpload | undefined;
 
   constructor(deps: FilesContext, request: TusRequest) {
     super();
@@ -88,9 +88,9 @@ class RequestedUpload extends DataStore implements Locker {
       lock: async () => {
         if (isNew) return;
         if (!isUuid(upload.id)) throw noSuchUpload();
-        this.held = await acquireLease(this.#deps, upload, this.#deps.newId());
+        this.leased = await acquireLease(this.#deps, upload, this.#deps.newId());
       },
-      unlock: async () => this.held?.lease.release(),
+      unlock: async () => this.leased?.lease.release(),
     };
   }
 
@@ -101,17 +101,17 @@ class RequestedUpload extends DataStore implements Locker {
     const maxBytes = lengthBytes ?? this.#deps.maxFileBytes;
     if (isChunk(request) && Number(request.headers['content-length']) > maxBytes)
       throw uploadTooLarge(maxBytes);
-    this.held = await beginUpload(this.#deps, { ...upload, lengthBytes });
+    this.leased = await beginUpload(this.#deps, { ...upload, lengthBytes });
     if (lengthBytes === 0) await this.#receive(async function* () {});
     return created;
   }
 
   /** An upload that had received all bytes before a crash is finished first, so that no client gets a wrong end. */
   override async getUpload(id: string): Promise<TusUpload> {
-    const { upload } = this.#held();
+    const { upload } = this.#leasedUpload();
     if (!upload.isFinished && upload.expiresAt <= this.#deps.now())
       throw new HttpRefusal(410, 'The upload has expired.', { code: 'upload_expired' });
-    await finishIfComplete(this.#deps, this.#held());
+    await finishIfComplete(this.#deps, this.#leasedUpload());
     const { receivedBytes: offset, lengthBytes, metadata } = upload;
     return new TusUpload({
       id,
@@ -122,8 +122,8 @@ class RequestedUpload extends DataStore implements Locker {
   }
 
   override async declareUploadLength(_id: string, lengthBytes: number): Promise<void> {
-    const held = this.#held();
-    held.upload = await declareLength(this.#deps, held, lengthBytes);
+    const leased = this.#leasedUpload();
+    leased.upload = await declareLength(this.#deps, leased, lengthBytes);
   }
 
   override async write(nothing: Readable): Promise<number> {
@@ -135,35 +135,35 @@ class RequestedUpload extends DataStore implements Locker {
       if (this.#request.isNew) await this.remove();
       // The request that deleted the upload removed its bytes, but this one may have written more of them since.
       else if (error instanceof ServiceError && error.kind === 'not_found')
-        await this.#deps.blobs.removeIncomplete(this.#held().upload.id);
+        await this.#deps.blobs.removeIncomplete(this.#leasedUpload().upload.id);
       throw error;
     }
   }
 
   override async remove(): Promise<void> {
-    await terminateUpload(this.#deps, this.#held());
-    this.held = undefined;
+    await terminateUpload(this.#deps, this.#leasedUpload());
+    this.leased = undefined;
   }
 
-  /** The bytes of the request. When the lease is wanted elsewhere they end, and the request is answered. */
+  /** The bytes of the request. When another request needs the lease they end, and the request is answered. */
   #body(reader: BodyReader): AsyncIterable<Uint8Array> {
     const { request, response } = this.#request;
-    this.#held().lease.onWanted((reason) => breakOff(request, response, reason));
+    this.#leasedUpload().lease.onRequested((reason) => breakOff(request, response, reason));
     if (request.headers.expect !== undefined) response.writeContinue();
     const onStall = () => breakOff(request, response, stalled());
     return bufferedBody(request, { ...this.#deps, ...reader, onStall });
   }
 
   async #receive(body: (reader: BodyReader) => AsyncIterable<Uint8Array>): Promise<number> {
-    const held = this.#held();
-    held.upload = await receiveBytes(this.#deps, held, { body, checksum: this.#request.checksum });
-    await finishIfComplete(this.#deps, held);
-    return held.upload.receivedBytes;
+    const leased = this.#leasedUpload();
+    leased.upload = await receiveBytes(this.#deps, leased, { body, checksum: this.#request.checksum });
+    await finishIfComplete(this.#deps, leased);
+    return leased.upload.receivedBytes;
   }
 
-  #held(): HeldUpload {
-    if (this.held === undefined) throw new Error('an upload is written to without its lease');
-    return this.held;
+  #leasedUpload(): LeasedUpload {
+    if (this.leased === undefined) throw new Error('an upload is written to without its lease');
+    return this.leased;
   }
 }
 
@@ -197,7 +197,7 @@ export function answerTus(deps: FilesContext): Respond<BytesPath> {
     const upload = { id, entityId, key, ownerId, metadata: headers.get('upload-metadata') ?? '' };
     const isNew = uploadId === undefined;
     const uploads = new RequestedUpload(deps, { isNew, upload, checksum, request, response });
-    const limit = () => uploads.held?.upload.lengthBytes ?? deps.maxFileBytes;
+    const limit = () => uploads.leased?.upload.lengthBytes ?? deps.maxFileBytes;
     let failure: unknown;
     const server = new Server({
       path: '/',
@@ -218,8 +218,8 @@ export function answerTus(deps: FilesContext): Respond<BytesPath> {
     if (answer.status >= 400) throw new HttpRefusal(answer.status, (await answer.text()).trim());
     for (const [name, value] of answer.headers)
       if (ANSWER_HEADERS.test(name)) response.setHeader(name, value);
-    const held = uploads.held?.upload;
-    if (held?.isFinished === false) response.setHeader('upload-expires', held.expiresAt.toUTCString());
+    const leased = uploads.leased?.upload;
+    if (leased?.isFinished === false) response.setHeader('upload-expires', leased.expiresAt.toUTCString());
     if (answer.status !== 204) response.setHeader('content-length', '0');
     response.writeHead(answer.status).end();
   };

@@ -11,7 +11,7 @@ import { openContext } from '../context.ts';
 import { type Database, openDatabase } from '../database.ts';
 import { type FilesUnderTest, startFilesUnderTest } from '../testing/files-under-test.ts';
 import { replaceUpload } from './begin-upload.ts';
-import { heldLease } from './upload-lease.ts';
+import { startLease } from './upload-lease.ts';
 
 let files: FilesUnderTest;
 let database: Database;
@@ -57,12 +57,12 @@ async function lostLease(entityId: string) {
   const logged: string[] = [];
   const logger = createLogger('files', { write: (line) => void logged.push(line) });
   logger.level = 'warn';
-  const lease = heldLease(
+  const lease = startLease(
     { database: late.database, logger },
     { id, holder: randomUUID(), since: performance.now() },
   );
   const told: ServiceError[] = [];
-  lease.onWanted((reason) => told.push(reason));
+  lease.onRequested((reason) => told.push(reason));
   await until(late.isAsked);
   return { lease, answer: late.answer, told, logged };
 }

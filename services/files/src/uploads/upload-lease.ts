@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from '@kr/database';
 import type { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import { isKnown, noSuchUpload, UPLOAD, type Upload, uploadInUse } from './upload.ts';
+import { noSuchUpload, UPLOAD, type Upload, uploadExists, uploadInUse } from './upload.ts';
 
 /** Longer than a process is usually away from its timers; who dies holding one is waited for as long. */
 export const LEASE_MS = 6_000;
 const RENEW_EVERY_MS = 500;
 const ASK_EVERY_MS = 100;
-const LONGEST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 
 export interface LeaseDeps {
   database: Sql;
@@ -19,9 +19,9 @@ export interface LeaseDeps {
 export interface UploadLease {
   holder: string;
   /** Calls back once, with the error for the writer: another request waits for the lease, or the upload is deleted. */
-  onWanted(give: (reason: ServiceError) => void): void;
+  onRequested(give: (reason: ServiceError) => void): void;
   /** @throws ServiceError `conflict` (`upload_in_use`): the lease may have expired */
-  assertHeld(): void;
+  assertValid(): void;
   /** Ends it by a change that also does something else. If that fails it must still be released. */
   endBy<Outcome>(change: () => Promise<Outcome>): Promise<Outcome>;
   /** Once or twice. */
@@ -29,22 +29,22 @@ export interface UploadLease {
 }
 
 /** An upload and the lease that allows this request to change it. */
-export interface HeldUpload {
+export interface LeasedUpload {
   upload: Upload;
   lease: UploadLease;
 }
 
 // All by the clock of the database, which all writers share.
 const ACQUIRE = `
-  update upload set lease_holder = $4, is_wanted = false, lease_until = now() + interval '${LEASE_MS} milliseconds'
+  update upload set lease_holder = $4, is_requested = false, lease_until = now() + interval '${LEASE_MS} milliseconds'
   where id = $1 and entity_id = $2 and key = $3 and (lease_holder is null or lease_until < now())
   returning ${UPLOAD}`;
-const WANT = 'update upload set is_wanted = true where id = $1 and entity_id = $2 and key = $3';
+const WANT = 'update upload set is_requested = true where id = $1 and entity_id = $2 and key = $3';
 const RENEW = `
   update upload set lease_until = now() + interval '${LEASE_MS} milliseconds' where id = $1 and lease_holder = $2
-  returning is_wanted as "isWanted"`;
+  returning is_requested as "isRequested"`;
 const RELEASE = `
-  update upload set lease_holder = null, lease_until = null, is_wanted = false where id = $1 and lease_holder = $2`;
+  update upload set lease_holder = null, lease_until = null, is_requested = false where id = $1 and lease_holder = $2`;
 
 /**
  * Waits until an upload has no writer; the present writer is notified and stops between two chunks.
@@ -54,13 +54,13 @@ export async function acquireLease(
   deps: LeaseDeps,
   { id, entityId, key }: Pick<Upload, 'id' | 'entityId' | 'key'>,
   holder: string,
-): Promise<HeldUpload> {
+): Promise<LeasedUpload> {
   const { database } = deps;
-  const until = performance.now() + LONGEST_WAIT_MS;
+  const until = performance.now() + MAX_WAIT_MS;
   for (;;) {
     const since = performance.now();
     const [upload] = await database.$queryRawUnsafe<Upload[]>(ACQUIRE, id, entityId, key, holder);
-    if (upload !== undefined) return { upload, lease: heldLease(deps, { id, holder, since }) };
+    if (upload !== undefined) return { upload, lease: startLease(deps, { id, holder, since }) };
     if ((await database.$executeRawUnsafe(WANT, id, entityId, key)) === 0) throw noSuchUpload();
     if (performance.now() > until) throw uploadInUse();
     await sleep(ASK_EVERY_MS);
@@ -68,21 +68,21 @@ export async function acquireLease(
 }
 
 /** A lease that is held since an instant of `performance.now()`, and is renewed until it is released. */
-export function heldLease(
+export function startLease(
   { database, logger }: LeaseDeps,
   { id, holder, since }: { id: string; holder: string; since: number },
 ): UploadLease {
-  let heldUntil = since + LEASE_MS;
+  let validUntil = since + LEASE_MS;
   let give: ((reason: ServiceError) => void) | undefined;
   let renewing: Promise<void> | undefined;
   let isEnded = false;
 
   const renew = async () => {
-    const askedAt = performance.now();
-    const [row] = await database.$queryRawUnsafe<{ isWanted: boolean }[]>(RENEW, id, holder);
-    heldUntil = row === undefined ? 0 : askedAt + LEASE_MS;
-    if (row?.isWanted === false || give === undefined) return;
-    const reason = (await isKnown(database, id)) ? uploadInUse() : noSuchUpload();
+    const sentAt = performance.now();
+    const [row] = await database.$queryRawUnsafe<{ isRequested: boolean }[]>(RENEW, id, holder);
+    validUntil = row === undefined ? 0 : sentAt + LEASE_MS;
+    if (row?.isRequested === false || give === undefined) return;
+    const reason = (await uploadExists(database, id)) ? uploadInUse() : noSuchUpload();
     // The work may have ended meanwhile.
     const notify = give;
     give = undefined;
@@ -98,11 +98,11 @@ export function heldLease(
 
   return {
     holder,
-    onWanted: (callback) => {
+    onRequested: (callback) => {
       give = callback;
     },
-    assertHeld: () => {
-      if (performance.now() >= heldUntil) throw uploadInUse();
+    assertValid: () => {
+      if (performance.now() >= validUntil) throw uploadInUse();
     },
     endBy: async (change) => {
       clearInterval(timer);

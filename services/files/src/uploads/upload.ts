@@ -28,7 +28,7 @@ export const UPLOAD = `
   id, entity_id as "entityId", key, owner_id as "ownerId", length::float8 as "lengthBytes",
   received::float8 as "receivedBytes", metadata, expires_at as "expiresAt", finished_at is not null as "isFinished"`;
 
-export async function isKnown(sql: Sql, id: string): Promise<boolean> {
+export async function uploadExists(sql: Sql, id: string): Promise<boolean> {
   const found = await sql.$queryRawUnsafe<unknown[]>('select from upload where id = $1', id);
   return found.length > 0;
 }

@@ -28,7 +28,7 @@ const LONGEST = [
   'validate',
 ];
 /** Their server may have to be built first, while other suites run. */
-const NEED_S3 = ['files-in-s3', 's3-blob-store', 'collection-beside-uploads', 'audit'];
+const NEED_S3 = ['files-in-s3', 's3-blob-store', 'gc-beside-uploads', 'fixity-check'];
 /** The order of the other suites. */
 const KINDS = ['system', 'int', 's3', 'unit'];
 

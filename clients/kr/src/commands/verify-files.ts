@@ -1,5 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Audit__Output, DamagedObject__Output, ReadAuditResponse__Output } from '@kr/contracts';
+import type {
+  DamagedObject__Output,
+  FixityCheck__Output,
+  ReadFixityReportResponse__Output,
+} from '@kr/contracts';
 import { CliError } from '../cli-error.ts';
 import { callAsOperator } from '../settings/call-as-operator.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
@@ -7,23 +11,23 @@ import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { AdminOptions } from './context.ts';
 
-export interface AuditOptions extends AdminOptions {
-  /** Begins one in the background, or lets that go on which is under way. */
+export interface VerifyOptions extends AdminOptions {
+  /** Starts a check in the background, or continues the open one. */
   start: boolean;
-  /** Reads everything at once, waits for it, and fails when something is not as it was stored. */
+  /** Reads all objects at full speed, waits for the result, and fails if one is damaged. */
   now: boolean;
 }
 
-const ASK_EVERY_MS = 1_000;
-/** At most one part in this many of the time is spent on queries, which count stored objects. */
-const MIN_PAUSE = 10;
+const POLL_EVERY_MS = 1_000;
+/** The pause is at least this many times as long as the query, which counts all stored objects. */
+const MIN_PAUSE_FACTOR = 10;
 
-/** `kr admin files audit`: the state of stored bytes as they were last read. */
-export async function auditFiles(terminal: Terminal, options: AuditOptions): Promise<void> {
+/** `kr admin files verify`: prints the results of fixity checks; starts one on request. */
+export async function verifyFiles(terminal: Terminal, options: VerifyOptions): Promise<void> {
   const { start, now, json, dataDirs } = options;
   if (start || now) {
     const { id } = await callAsOperator('filesOperations', dataDirs, (files, caller) =>
-      files.startAudit({ isHurried: now }, caller),
+      files.startFixityCheck({ isUnthrottled: now }, caller),
     );
     if (now) await waitFor(terminal, dataDirs, BigInt(id));
   }
@@ -34,67 +38,67 @@ export async function auditFiles(terminal: Terminal, options: AuditOptions): Pro
     throw new CliError(`${report.damaged} of ${report.objects} objects are not as they were stored.`);
 }
 
-function read(dataDirs: readonly string[]): Promise<ReadAuditResponse__Output> {
-  return callAsOperator('filesOperations', dataDirs, (files, caller) => files.readAudit({}, caller));
+function read(dataDirs: readonly string[]): Promise<ReadFixityReportResponse__Output> {
+  return callAsOperator('filesOperations', dataDirs, (files, caller) => files.readFixityReport({}, caller));
 }
 
-/** Until that audit, or one that started after it, is finished. */
+/** Waits until that check, or a later one, is finished. */
 async function waitFor(terminal: Terminal, dataDirs: readonly string[], id: bigint): Promise<void> {
   for (;;) {
-    const askedAt = performance.now();
+    const polledAt = performance.now();
     const { latest, finished } = await read(dataDirs);
     if (finished !== null && BigInt(finished.id) >= id) break;
     if (latest !== null) terminal.status(progressOf(latest));
-    await sleep(Math.max(ASK_EVERY_MS, MIN_PAUSE * (performance.now() - askedAt)));
+    await sleep(Math.max(POLL_EVERY_MS, MIN_PAUSE_FACTOR * (performance.now() - polledAt)));
   }
   terminal.status('');
 }
 
-function progressOf({ objects, objectsLeft, bytes, bytesLeft }: Audit__Output): string {
+function progressOf({ objects, objectsLeft, bytes, bytesLeft }: FixityCheck__Output): string {
   const [done, left] = [Number(bytes), Number(bytesLeft)];
   const percent = done + left === 0 ? 100 : Math.floor((done / (done + left)) * 100);
   const all = Number(objects) + Number(objectsLeft);
-  return `audited ${percent} %  ${objects}/${all} objects  ${formatBytes(done)} of ${formatBytes(done + left)}`;
+  return `verified ${percent} %  ${objects}/${all} objects  ${formatBytes(done)} of ${formatBytes(done + left)}`;
 }
 
-function lines(report: ReadAuditResponse__Output): string[] {
+function lines(report: ReadFixityReportResponse__Output): string[] {
   const rows: [string, string][] = [
     ['stored', `${report.objects} objects, ${formatBytes(Number(report.bytes))}`],
-    ['latest audit', report.latest === null ? 'none yet' : auditLine(report.latest)],
+    ['latest check', report.latest === null ? 'none yet' : checkLine(report.latest)],
     ['oldest verification', oldest(report)],
     ['damaged', report.damaged],
   ];
   if (report.finished !== null && report.finished.id !== report.latest?.id)
-    rows.splice(2, 0, ['latest finished', auditLine(report.finished)]);
+    rows.splice(2, 0, ['latest finished', checkLine(report.finished)]);
   return [...table(rows), ...report.damagedObjects.flatMap(damagedLines)];
 }
 
-function auditLine(audit: Audit__Output): string {
-  const started = `started ${audit.startedAt}`;
-  if (audit.finishedAt !== '')
-    return `${started}, finished ${audit.finishedAt}: ${audit.objects} objects, ${formatBytes(Number(audit.bytes))}, ${audit.damaged} damaged`;
-  return `${started}, ${audit.isRunning ? 'running' : 'waiting for a process'}: ${progressOf(audit)}`;
+function checkLine(check: FixityCheck__Output): string {
+  const started = `started ${check.startedAt}`;
+  if (check.finishedAt !== '')
+    return `${started}, finished ${check.finishedAt}: ${check.objects} objects, ${formatBytes(Number(check.bytes))}, ${check.damaged} damaged`;
+  return `${started}, ${check.isRunning ? 'running' : 'waiting for a process'}: ${progressOf(check)}`;
 }
 
-function oldest({ objects, neverVerified, oldestVerifiedAt }: ReadAuditResponse__Output): string {
+function oldest({ objects, neverVerified, oldestVerifiedAt }: ReadFixityReportResponse__Output): string {
   const never = neverVerified === '0' ? '' : `${neverVerified} of ${objects} objects not read again yet`;
   return [oldestVerifiedAt, never].filter(Boolean).join('; ') || 'nothing to verify';
 }
 
 function damagedLines({ id, damage, size, damagedAt, verifiedAt, files }: DamagedObject__Output): string[] {
-  const since = verifiedAt === '' ? '' : `, right on ${verifiedAt}`;
+  const since = verifiedAt === '' ? '' : `, intact on ${verifiedAt}`;
   return [
     `  ${damage} ${id} (${formatBytes(Number(size))}), found ${damagedAt}${since}`,
     ...files.map(({ entityId, key }) => `    ${entityId} ${key}`),
   ];
 }
 
-function reportJson(report: ReadAuditResponse__Output) {
+function reportJson(report: ReadFixityReportResponse__Output) {
   return {
     objects: Number(report.objects),
     bytes: Number(report.bytes),
-    latest: auditJson(report.latest),
-    finished: auditJson(report.finished),
+    latest: checkJson(report.latest),
+    finished: checkJson(report.finished),
     never_verified: Number(report.neverVerified),
     oldest_verified_at: report.oldestVerifiedAt || null,
     damaged: Number(report.damaged),
@@ -109,17 +113,17 @@ function reportJson(report: ReadAuditResponse__Output) {
   };
 }
 
-function auditJson(audit: Audit__Output | null) {
-  if (audit === null) return null;
+function checkJson(check: FixityCheck__Output | null) {
+  if (check === null) return null;
   return {
-    id: Number(audit.id),
-    started_at: audit.startedAt,
-    finished_at: audit.finishedAt || null,
-    is_running: audit.isRunning,
-    objects: Number(audit.objects),
-    bytes: Number(audit.bytes),
-    damaged: Number(audit.damaged),
-    objects_left: Number(audit.objectsLeft),
-    bytes_left: Number(audit.bytesLeft),
+    id: Number(check.id),
+    started_at: check.startedAt,
+    finished_at: check.finishedAt || null,
+    is_running: check.isRunning,
+    objects: Number(check.objects),
+    bytes: Number(check.bytes),
+    damaged: Number(check.damaged),
+    objects_left: Number(check.objectsLeft),
+    bytes_left: Number(check.bytesLeft),
   };
 }

@@ -4,62 +4,62 @@ import type { Sql } from '@kr/database';
 import { isTransient } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import { type BlobStore, MissingObject } from '../blob/blob-store.ts';
-import type { AuditConfig } from '../config.ts';
+import type { FixityConfig } from '../config.ts';
 import {
-  beginDue,
   type Damage,
+  endLease,
   type Finding,
-  type HeldAudit,
+  type LeasedCheck,
+  leaseOpenCheck,
   nextObjects,
-  releaseAudit,
-  renewAudit,
+  renewLease,
   type StoredObject,
   saveFindings,
-  takeAudit,
-} from './audit-store.ts';
+  startDue,
+} from './fixity-store.ts';
 
 /** Delays reading, so that no more bytes pass in a second than are allowed. */
 type Pace = (bytes: number, signal: AbortSignal) => Promise<void>;
 
 /** Unused capacity of one second does not carry over to the next. */
-const MOST_SAVED_MS = 1_000;
+const MAX_BURST_MS = 1_000;
 
 function paceOf(bytesPerSecond: number): Pace {
   let isFreeAt = performance.now();
   return async (bytes, signal) => {
     const at = performance.now();
-    isFreeAt = Math.max(isFreeAt, at - MOST_SAVED_MS) + (bytes / bytesPerSecond) * 1_000;
+    isFreeAt = Math.max(isFreeAt, at - MAX_BURST_MS) + (bytes / bytesPerSecond) * 1_000;
     if (isFreeAt > at) await sleep(isFreeAt - at, undefined, { signal });
   };
 }
 
 const NO_LIMIT: Pace = async () => {};
 
-export interface AuditorDeps {
+export interface FixityCheckerDeps {
   database: Sql;
   blobs: BlobStore;
   now: () => Date;
   newId: () => string;
   logger: Logger;
-  audit: AuditConfig;
+  fixity: FixityConfig;
 }
 
 /** Opening costs a store something too, however small an object is. */
-const LEAST_BYTES = 16_384;
+const MIN_BYTES_PER_OBJECT = 16_384;
 
 /**
  * Reads an object again, chunk by chunk; null when it is intact.
  * @throws the error of an unavailable store, which is no damage of the object
  */
 async function readObject(
-  { blobs, logger }: AuditorDeps,
+  { blobs, logger }: FixityCheckerDeps,
   object: StoredObject,
   pace: Pace,
   signal: AbortSignal,
 ): Promise<Damage | null> {
   try {
-    await pace(LEAST_BYTES, signal);
-    return (await isAsStored(blobs, object, pace, signal)) ? null : 'different';
+    await pace(MIN_BYTES_PER_OBJECT, signal);
+    return (await isAsStored(blobs, object, pace, signal)) ? null : 'corrupt';
   } catch (error) {
     if (signal.aborted || isTransient(error) || isOfThisProcess(error)) throw error;
     await blobs.check();
@@ -95,10 +95,10 @@ function isOfThisProcess(error: unknown): boolean {
   return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(String(code));
 }
 
-export interface Auditor {
-  /** Works until no audit is left to be done, or another process does it. */
+export interface FixityChecker {
+  /** Works until no check is open, or another process does it. */
   work(): Promise<void>;
-  /** Lets the work under way end at once; the next process goes on where it was. */
+  /** Stops the running check; another process continues it. */
   stop(): void;
 }
 
@@ -110,52 +110,52 @@ const SAVE_EVERY_MS = 2_000;
  * Verifies all objects: one process at a time, in constant memory. After a crash it continues near its last
  * position.
  */
-export function auditor(deps: AuditorDeps): Auditor {
-  const { database, now, newId, logger, audit } = deps;
+export function fixityChecker(deps: FixityCheckerDeps): FixityChecker {
+  const { database, now, newId, logger, fixity } = deps;
   const stopping = new AbortController();
 
   const work = async (): Promise<void> => {
-    if (audit.everyMs > 0) await beginDue(database, now(), new Date(now().getTime() - audit.everyMs));
+    if (fixity.everyMs > 0) await startDue(database, now(), new Date(now().getTime() - fixity.everyMs));
     while (!stopping.signal.aborted) {
-      const held = await takeAudit(database, newId());
-      if (held === undefined) return;
-      await run(held);
+      const check = await leaseOpenCheck(database, newId());
+      if (check === undefined) return;
+      await run(check);
     }
   };
 
-  const run = async (held: HeldAudit): Promise<void> => {
+  const run = async (check: LeasedCheck): Promise<void> => {
     const lost = new AbortController();
     const renewal = setInterval(() => {
-      renewAudit(database, held).then(
-        (isHeld) => isHeld || lost.abort(),
-        (err: unknown) => logger.warn({ err }, 'the lease of an audit was not renewed, trying on'),
+      renewLease(database, check).then(
+        (isLeased) => isLeased || lost.abort(),
+        (err: unknown) => logger.warn({ err }, 'the lease of a fixity check was not renewed, retrying'),
       );
     }, RENEW_EVERY_MS);
     let isFinished = false;
     try {
-      isFinished = await readAll(held, AbortSignal.any([lost.signal, stopping.signal]));
+      isFinished = await readAll(check, AbortSignal.any([lost.signal, stopping.signal]));
     } finally {
       clearInterval(renewal);
-      await releaseAudit(database, held, isFinished ? now() : null);
+      await endLease(database, check, isFinished ? now() : null);
     }
   };
 
   /** Whether it is finished. */
-  const readAll = async (held: HeldAudit, signal: AbortSignal): Promise<boolean> => {
-    const pace = held.isHurried ? NO_LIMIT : paceOf(audit.bytesPerSecond);
+  const readAll = async (check: LeasedCheck, signal: AbortSignal): Promise<boolean> => {
+    const pace = check.isUnthrottled ? NO_LIMIT : paceOf(fixity.bytesPerSecond);
     let findings: Finding[] = [];
     let savedAt = performance.now();
     const save = async () => {
       if (findings.length > 0) {
-        for (const { id, damage } of await saveFindings(database, held, findings, now()))
-          logger.error({ objectId: id, damage }, 'a stored object is not what it was');
+        for (const { id, damage } of await saveFindings(database, check, findings, now()))
+          logger.error({ objectId: id, damage }, 'a stored object is damaged');
       }
       findings = [];
       savedAt = performance.now();
     };
     try {
       for (;;) {
-        const objects = await nextObjects(database, held, BATCH);
+        const objects = await nextObjects(database, check, BATCH);
         for (const object of objects) {
           signal.throwIfAborted();
           const damage = await readObject(deps, object, pace, signal);

@@ -12,11 +12,11 @@ import {
   startFilesUnderTest,
 } from '../testing/files-under-test.ts';
 import {
-  type CollectDeps,
-  collectObjects,
-  collectUnreferencedBytes,
   deleteExpiredUploads,
-} from './collection.ts';
+  type GarbageDeps,
+  removeUnreferencedBlobs,
+  removeUnreferencedObjects,
+} from './garbage-collection.ts';
 
 const UPLOADERS = 5;
 const ROUNDS = 3;
@@ -60,11 +60,11 @@ async function besideUploads(store?: StoreSettings): Promise<void> {
   const database = openDatabase(files.config.databaseUrl);
   const blobs = await openBlobStore(files.config.store, STORE_DEPS);
   const logger = createLogger('files', { write: () => {} });
-  const deps: CollectDeps = { database, blobs, now: () => new Date(), logger, collectionGraceMs: 0 };
+  const deps: GarbageDeps = { database, blobs, now: () => new Date(), logger, garbageGraceMs: 0 };
   const sweep = async () => {
     await deleteExpiredUploads(deps);
-    await collectObjects(deps);
-    return collectUnreferencedBytes(deps);
+    await removeUnreferencedObjects(deps);
+    return removeUnreferencedBlobs(deps);
   };
   try {
     let isOver = false;
@@ -88,7 +88,7 @@ async function besideUploads(store?: StoreSettings): Promise<void> {
     // An aborted upload releases its bytes a moment later, when its connection is known to be closed.
     await files.sql.query(`update reservation set expires_at = now() - interval '1 hour'`);
     await sweep();
-    expect(await storedIn(blobs)).toEqual(await namedIn(database));
+    expect(await storedIn(blobs)).toEqual(await source(database));
   } finally {
     await database.close();
     await files.stop();
@@ -167,7 +167,7 @@ async function storedIn(blobs: BlobStore): Promise<string[]> {
   return ids.sort();
 }
 
-async function namedIn(database: Database): Promise<string[]> {
+async function source(database: Database): Promise<string[]> {
   const rows = await database.$queryRawUnsafe<{ id: string }[]>(
     'select distinct object_id as id from entry where object_id is not null',
   );

@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { appendFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { definitions, type ReadAuditResponse__Output } from '@kr/contracts';
+import { definitions, type ReadFixityReportResponse__Output } from '@kr/contracts';
 import { type Client, createClient } from '@kr/rpc';
 import { createLogger } from '@kr/telemetry';
 import { openS3, type TestBucket, type TestS3, until } from '@kr/testbed';
@@ -16,7 +16,7 @@ import {
   STORE_DEPS,
   startFilesUnderTest,
 } from '../testing/files-under-test.ts';
-import { type Auditor, auditor } from './auditor.ts';
+import { type FixityChecker, fixityChecker } from './fixity-checker.ts';
 
 type Operations = Client<typeof definitions.filesOperations>;
 
@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   // Each test reads its own objects alone: how long that takes is known then.
-  for (const table of ['audit', 'entry', 'object']) await files.sql.query(`delete from ${table}`);
+  for (const table of ['fixity_check', 'entry', 'object']) await files.sql.query(`delete from ${table}`);
 });
 
 function operationsOf({ service }: FilesUnderTest): Operations {
@@ -51,15 +51,15 @@ function operationsOf({ service }: FilesUnderTest): Operations {
 const pathOf = (id: string) => files.pathOf(id);
 
 /** Verifies all objects at once, and returns the results. */
-async function audited(asked = operations): Promise<ReadAuditResponse__Output> {
-  const { id } = await asked.startAudit({ isHurried: true }, GATEWAY);
+async function checked(asked = operations): Promise<ReadFixityReportResponse__Output> {
+  const { id } = await asked.startFixityCheck({ isUnthrottled: true }, GATEWAY);
   return until(async () => {
-    const report = await asked.readAudit({}, GATEWAY);
+    const report = await asked.readFixityReport({}, GATEWAY);
     return report.finished?.id === id ? report : undefined;
   });
 }
 
-const damages = ({ damagedObjects }: ReadAuditResponse__Output) =>
+const damages = ({ damagedObjects }: ReadFixityReportResponse__Output) =>
   Object.fromEntries(damagedObjects.map(({ id, damage }) => [id, damage]));
 
 async function fileIdOf(entityId: string, key: string, bytes: string | Buffer): Promise<string> {
@@ -89,42 +89,42 @@ async function forget(ids: readonly string[]): Promise<void> {
   await files.sql.query('delete from object where id = any($1::uuid[])', [ids]);
 }
 
-/** An auditor beside the service's own, as another process has one. */
-async function another(bytesPerSecond: number): Promise<Auditor> {
-  return auditor({
+/** An fixityChecker beside the service's own, as another process has one. */
+async function another(bytesPerSecond: number): Promise<FixityChecker> {
+  return fixityChecker({
     database,
     blobs: await openBlobStore(files.config.store, STORE_DEPS),
     now: () => new Date(),
     newId: randomUUID,
     logger: createLogger('files', { write: () => {} }),
-    audit: { everyMs: 0, bytesPerSecond },
+    fixity: { everyMs: 0, bytesPerSecond },
   });
 }
 const FAST = 1_000_000_000;
 /** Of the objects of `stored`, four in a second. */
 const SLOW = 8_000;
 
-describe('an audit', () => {
+describe('a fixity check', () => {
   test('finds what is different, longer or gone, names its files, and finds nothing wrong with the rest', async () => {
     const large = randomBytes(3_000_000);
-    const sound = await fileIdOf('audit-00001', 'sound.bin', large);
-    const empty = await fileIdOf('audit-00001', 'empty.bin', '');
-    const flipped = await fileIdOf('audit-00001', 'flipped.bin', large);
-    const longer = await fileIdOf('audit-00001', 'longer.bin', 'abc');
-    const gone = await fileIdOf('audit-00001', 'gone.bin', 'gone');
-    const first = await audited();
+    const sound = await fileIdOf('fixity-00001', 'sound.bin', large);
+    const empty = await fileIdOf('fixity-00001', 'empty.bin', '');
+    const flipped = await fileIdOf('fixity-00001', 'flipped.bin', large);
+    const longer = await fileIdOf('fixity-00001', 'longer.bin', 'abc');
+    const gone = await fileIdOf('fixity-00001', 'gone.bin', 'gone');
+    const first = await checked();
     expect([first.damaged, first.neverVerified, first.finished?.objects]).toEqual(['0', '0', '5']);
     expect(first.finished?.bytes).toBe(String(2 * large.length + 7));
 
     await files.flipByte(flipped, 1_234_567);
     await appendFile(pathOf(longer), 'd');
     await rename(pathOf(gone), `${pathOf(gone)}.aside`);
-    const second = await audited();
-    expect(damages(second)).toEqual({ [flipped]: 'different', [longer]: 'different', [gone]: 'missing' });
+    const second = await checked();
+    expect(damages(second)).toEqual({ [flipped]: 'corrupt', [longer]: 'corrupt', [gone]: 'missing' });
     expect([second.damaged, second.finished?.objects, second.finished?.damaged]).toEqual(['3', '5', '3']);
     expect(second.damagedObjects.find(({ id }) => id === flipped)).toMatchObject({
       size: '3000000',
-      files: [{ entityId: 'audit-00001', key: 'flipped.bin' }],
+      files: [{ entityId: 'fixity-00001', key: 'flipped.bin' }],
       verifiedAt: expect.stringMatching(/^20/),
     });
     const { rows } = await files.sql.query('select id from object where verified_at > damaged_at');
@@ -133,14 +133,14 @@ describe('an audit', () => {
     await files.flipByte(flipped, 1_234_567);
     await writeFile(pathOf(longer), 'abc');
     await rename(`${pathOf(gone)}.aside`, pathOf(gone));
-    expect([(await audited()).damagedObjects, sound === empty]).toEqual([[], false]);
+    expect([(await checked()).damagedObjects, sound === empty]).toEqual([[], false]);
   });
 
   test('finds each of a thousand objects in which one byte is another', async () => {
     const sound = await stored(100);
     const wrong = await stored(1_000);
     for (const [index, id] of wrong.entries()) await files.flipByte(id, index);
-    const report = await audited();
+    const report = await checked();
     expect([report.damaged, Object.keys(damages(report)).sort()]).toEqual(['1000', [...wrong].sort()]);
     await forget([...sound, ...wrong]);
   });
@@ -151,16 +151,16 @@ describe('an audit', () => {
     const fast = await another(FAST);
     await rename(files.storageDir, aside);
     try {
-      await operations.startAudit({ isHurried: true }, GATEWAY);
-      // The service's own process may have the audit for a moment: then there is nothing to do for another.
+      await operations.startFixityCheck({ isUnthrottled: true }, GATEWAY);
+      // The service's own process may have the check for a moment: then there is nothing to do for another.
       const failure = await until(() => fast.work().catch((error: unknown) => error));
       expect(failure).toMatchObject({ code: 'ENOENT' });
     } finally {
       await rename(aside, files.storageDir);
     }
-    const { latest, damaged } = await operations.readAudit({}, GATEWAY);
+    const { latest, damaged } = await operations.readFixityReport({}, GATEWAY);
     expect([latest?.finishedAt, damaged]).toEqual(['', '0']);
-    expect((await audited()).damaged).toBe('0');
+    expect((await checked()).damaged).toBe('0');
     await forget([id]);
   });
 
@@ -169,7 +169,7 @@ describe('an audit', () => {
     await rm(pathOf(gone));
     const store = await openBlobStore(files.config.store, STORE_DEPS);
     const said: { objectId: string; damage: string }[] = [];
-    const reading = auditor({
+    const reading = fixityChecker({
       database,
       blobs: {
         ...store,
@@ -184,30 +184,30 @@ describe('an audit', () => {
       now: () => new Date(),
       newId: randomUUID,
       logger: createLogger('files', { write: (line: string) => said.push(JSON.parse(line)) }),
-      audit: { everyMs: 0, bytesPerSecond: FAST },
+      fixity: { everyMs: 0, bytesPerSecond: FAST },
     });
-    await files.sql.query('insert into audit (started_at, is_hurried) values (now(), true)');
+    await files.sql.query('insert into fixity_check (started_at, is_unthrottled) values (now(), true)');
     await reading.work();
     expect(said).toMatchObject([{ objectId: gone, damage: 'missing' }]);
-    expect((await operations.readAudit({}, GATEWAY)).damaged).toBe('1');
+    expect((await operations.readFixityReport({}, GATEWAY)).damaged).toBe('1');
   });
 
   test('that is reported as finished has all its findings', async () => {
     await stored(1);
     const finishing = await files.sql.connect();
     await finishing.query('begin');
-    await finishing.query('lock table audit in access exclusive mode');
-    const reading = operations.readAudit({}, GATEWAY);
+    await finishing.query('lock table fixity_check in access exclusive mode');
+    const reading = operations.readFixityReport({}, GATEWAY);
     await until(async () => {
       const { rows } = await files.sql.query(
-        `select count(*)::int as n from pg_locks where not granted and relation = 'audit'::regclass
+        `select count(*)::int as n from pg_locks where not granted and relation = 'fixity_check'::regclass
          and database = (select oid from pg_database where datname = current_database())`,
       );
       return rows[0].n >= 2;
     });
     await finishing.query("update object set damage = 'missing', damaged_at = now()");
     await finishing.query(
-      'insert into audit (started_at, finished_at, is_hurried) values (now(), now(), false)',
+      'insert into fixity_check (started_at, finished_at, is_unthrottled) values (now(), now(), false)',
     );
     await finishing.query('commit');
     finishing.release();
@@ -220,16 +220,16 @@ describe('an audit', () => {
     const { rows } = await files.sql.query('select count(*)::int as n from object');
     const slow = await another(SLOW);
     // Taken before the service searches for work, like the process that is reading now.
-    await files.sql.query(`insert into audit (started_at, is_hurried, lease_holder, lease_until)
+    await files.sql.query(`insert into fixity_check (started_at, is_unthrottled, lease_holder, lease_until)
       values (now(), false, gen_random_uuid(), now() - interval '1 second')`);
     const working = slow.work();
     const some = await until(async () => {
-      const { latest } = await operations.readAudit({}, GATEWAY);
+      const { latest } = await operations.readFixityReport({}, GATEWAY);
       return Number(latest?.objects) >= 4 ? latest : undefined;
     });
     slow.stop();
     await working;
-    const stopped = (await operations.readAudit({}, GATEWAY)).latest;
+    const stopped = (await operations.readFixityReport({}, GATEWAY)).latest;
     expect([stopped?.id, stopped?.finishedAt, Number(stopped?.objects) < rows[0].n]).toEqual([
       some.id,
       '',
@@ -237,7 +237,7 @@ describe('an audit', () => {
     ]);
     await (await another(FAST)).work();
     const { finished } = await until(async () => {
-      const report = await operations.readAudit({}, GATEWAY);
+      const report = await operations.readFixityReport({}, GATEWAY);
       return report.finished === null ? undefined : report;
     });
     expect([finished?.id, finished?.objects]).toEqual([some.id, String(rows[0].n)]);
@@ -246,15 +246,15 @@ describe('an audit', () => {
 
   test('is done by one process at a time, and by the next when that one is silent', async () => {
     const ids = await stored(3);
-    await files.sql.query(`insert into audit (started_at, is_hurried, lease_holder, lease_until)
+    await files.sql.query(`insert into fixity_check (started_at, is_unthrottled, lease_holder, lease_until)
       values (now(), false, gen_random_uuid(), now() + interval '1 hour')`);
     await (await another(FAST)).work();
-    const held = await operations.readAudit({}, GATEWAY);
+    const held = await operations.readFixityReport({}, GATEWAY);
     expect([held.latest?.isRunning, held.latest?.objects]).toEqual([true, '0']);
-    await files.sql.query(`update audit set lease_until = now() - interval '1 second'`);
+    await files.sql.query(`update fixity_check set lease_until = now() - interval '1 second'`);
     await Promise.all([(await another(FAST)).work(), (await another(FAST)).work()]);
     const { latest } = await until(async () => {
-      const report = await operations.readAudit({}, GATEWAY);
+      const report = await operations.readFixityReport({}, GATEWAY);
       return report.latest?.finishedAt === '' ? undefined : report;
     });
     const { rows } = await files.sql.query('select count(*)::text as n from object');
@@ -265,12 +265,12 @@ describe('an audit', () => {
   test('that somebody waits for takes the place of one that is under way', async () => {
     const ids = await stored(40);
     const slow = await another(SLOW);
-    await files.sql.query('insert into audit (started_at, is_hurried) values (now(), false)');
+    await files.sql.query('insert into fixity_check (started_at, is_unthrottled) values (now(), false)');
     const working = slow.work();
-    await until(async () => (await operations.readAudit({}, GATEWAY)).latest?.isRunning === true);
-    const report = await audited();
+    await until(async () => (await operations.readFixityReport({}, GATEWAY)).latest?.isRunning === true);
+    const report = await checked();
     await working;
-    expect([report.finished?.isHurried, report.latest?.id]).toEqual([true, report.finished?.id]);
+    expect([report.finished?.isUnthrottled, report.latest?.id]).toEqual([true, report.finished?.id]);
     await forget(ids);
   });
 
@@ -279,14 +279,15 @@ describe('an audit', () => {
     const logger = createLogger('files', { write: () => {} });
     let at = new Date();
     const due = () =>
-      auditor({
+      fixityChecker({
         ...deps,
         logger,
         now: () => at,
         newId: randomUUID,
-        audit: { everyMs: 86_400_000, bytesPerSecond: 1_000_000_000 },
+        fixity: { everyMs: 86_400_000, bytesPerSecond: 1_000_000_000 },
       }).work();
-    const count = async () => (await files.sql.query('select count(*)::int as n from audit')).rows[0].n;
+    const count = async () =>
+      (await files.sql.query('select count(*)::int as n from fixity_check')).rows[0].n;
     await due();
     await due();
     expect(await count()).toBe(1);
@@ -298,15 +299,15 @@ describe('an audit', () => {
   test('is refused to users who are not administrators', async () => {
     const person = { ...GATEWAY, service: null, userId: '1', isAdmin: false };
     const refused = { kind: 'forbidden' };
-    await expect(operations.startAudit({ isHurried: true }, person)).rejects.toMatchObject(refused);
-    await expect(operations.readAudit({}, person)).rejects.toMatchObject(refused);
-    await expect(operations.collectBytes({ isApplied: true }, person)).rejects.toMatchObject(refused);
+    await expect(operations.startFixityCheck({ isUnthrottled: true }, person)).rejects.toMatchObject(refused);
+    await expect(operations.readFixityReport({}, person)).rejects.toMatchObject(refused);
+    await expect(operations.collectGarbage({ isApplied: true }, person)).rejects.toMatchObject(refused);
   });
 });
 
 const s3 = await openS3();
-if ('missing' in s3) test.skip(`an audit of objects in S3 (${s3.missing})`, () => {});
-else describe('an audit of objects in S3', () => describeInS3(s3));
+if ('missing' in s3) test.skip(`a fixity check of objects in S3 (${s3.missing})`, () => {});
+else describe('a fixity check of objects in S3', () => describeInS3(s3));
 
 function describeInS3(server: TestS3): void {
   let bucket: TestBucket | undefined;
@@ -332,10 +333,10 @@ function describeInS3(server: TestS3): void {
     inS3 = await startFilesUnderTest({}, undefined, { store });
     const asked = operationsOf(inS3);
     const bytes = randomBytes(9_000_000);
-    await inS3.upload('audit-in-s3', 'sound.bin', bytes);
-    const other = await inS3.upload('audit-in-s3', 'other.bin', bytes);
-    const gone = await inS3.upload('audit-in-s3', 'gone.bin', 'gone');
-    expect(damages(await audited(asked))).toEqual({});
+    await inS3.upload('fixity-in-s3', 'sound.bin', bytes);
+    const other = await inS3.upload('fixity-in-s3', 'other.bin', bytes);
+    const gone = await inS3.upload('fixity-in-s3', 'gone.bin', 'gone');
+    expect(damages(await checked(asked))).toEqual({});
     const blobs = await openBlobStore(store, STORE_DEPS);
     for (const id of [other?.fileId ?? '', gone?.fileId ?? '']) await blobs.remove(id);
     const changed = Buffer.from(bytes);
@@ -344,8 +345,8 @@ function describeInS3(server: TestS3): void {
       yield changed;
     })();
     await blobs.write(other?.fileId ?? '', source, { maxBytes: 10_000_000 });
-    const report = await audited(asked);
-    expect(damages(report)).toEqual({ [other?.fileId ?? '']: 'different', [gone?.fileId ?? '']: 'missing' });
+    const report = await checked(asked);
+    expect(damages(report)).toEqual({ [other?.fileId ?? '']: 'corrupt', [gone?.fileId ?? '']: 'missing' });
     expect(report.finished?.objects).toBe('3');
     asked.close();
   });

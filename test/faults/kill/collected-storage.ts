@@ -14,11 +14,11 @@ export async function ageLeftovers(system: TestSystem, databases: Databases): Pr
       `update object set unreferenced_at = $1 where not exists (select from entry where object_id = object.id)`,
       [DAYS_AGO],
     );
-  // Room that was promised to uploads whose process died.
+  // Reservations of uploads whose process died.
   await databases.pool('files').query('update reservation set expires_at = $1', [DAYS_AGO]);
-  const named = await namedObjects(databases);
+  const referenced = await referencedObjects(databases);
   for (const { path, name } of await filesOnDisk(system)) {
-    if (!named.has(name)) await utimes(path, DAYS_AGO, DAYS_AGO);
+    if (!referenced.has(name)) await utimes(path, DAYS_AGO, DAYS_AGO);
   }
 }
 
@@ -26,25 +26,25 @@ export async function ageLeftovers(system: TestSystem, databases: Databases): Pr
  * Lets a new process of the files service collect all leftovers.
  * @throws Error when unreferenced bytes stay, or the bytes of a row are missing
  */
-export async function sweepUp(system: TestSystem, databases: Databases): Promise<void> {
+export async function collectGarbage(system: TestSystem, databases: Databases): Promise<void> {
   await ageLeftovers(system, databases);
   await system.relaunch('files');
   let drift: string[] = [];
-  const isSwept = async () => {
-    const [named, onDisk] = await Promise.all([namedObjects(databases), filesOnDisk(system)]);
+  const isCollected = async () => {
+    const [referenced, onDisk] = await Promise.all([referencedObjects(databases), filesOnDisk(system)]);
     drift = inOneOnly(
-      [...named],
+      [...referenced],
       onDisk.map(({ name }) => name),
     );
     return drift.length === 0;
   };
-  await until(isSwept).catch((cause: unknown) => {
+  await until(isCollected).catch((cause: unknown) => {
     throw new Error(`bytes and rows differ: ${drift.join(', ')}`, { cause });
   });
 }
 
 /** The objects that an entry refers to. */
-async function namedObjects(databases: Databases): Promise<Set<string>> {
+async function referencedObjects(databases: Databases): Promise<Set<string>> {
   const { rows } = await databases
     .pool('files')
     .query<{ object_id: string }>('select object_id from entry where object_id is not null');

@@ -1,13 +1,13 @@
 import type { Sql } from '@kr/database';
 
-/** The tables whose rows may name bytes, by the place of the bytes. Reservations may name all bytes. */
-export type NamedIn = 'objects and uploads' | 'uploads' | 'unfinished uploads';
+/** The tables that may reference blobs, by the place of the blobs in the store. Reservations may reference all. */
+export type ReferenceSource = 'objects and uploads' | 'uploads' | 'unfinished uploads';
 
-/** The ids that no row names. One statement, because a name may move from one table to another. */
-export async function unnamed(
+/** The ids that no row references. One statement, because a reference may move from one table to another. */
+export async function findUnreferenced(
   sql: Sql,
   ids: readonly string[],
-  { namedIn, before }: { namedIn: NamedIn; before: Date },
+  { source, before }: { source: ReferenceSource; before: Date },
 ): Promise<Set<string>> {
   const rows = await sql.$queryRawUnsafe<{ id: string }[]>(
     `select id from unnest($1::uuid[]) as stored (id)
@@ -17,7 +17,7 @@ export async function unnamed(
        and ($3 <> 'objects and uploads' or not exists (select from object o where o.id = stored.id))`,
     ids,
     before,
-    namedIn,
+    source,
   );
   return new Set(rows.map(({ id }) => id));
 }

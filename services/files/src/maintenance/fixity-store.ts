@@ -1,13 +1,13 @@
 import type { Sql } from '@kr/database';
 
 /** The kinds of damage that a verification may find. */
-export type Damage = 'different' | 'missing' | 'unreadable';
+export type Damage = 'corrupt' | 'missing' | 'unreadable';
 
-/** An audit that a process works on. */
-export interface HeldAudit {
+/** A fixity check that a process works on. */
+export interface LeasedCheck {
   id: bigint;
   leaseHolder: string;
-  isHurried: boolean;
+  isUnthrottled: boolean;
 }
 
 /** An object as it was when it was stored. */
@@ -23,12 +23,12 @@ export interface Finding {
   damage: Damage | null;
 }
 
-/** Begins an audit if none is open and the latest began before the instant. */
-export async function beginDue(sql: Sql, at: Date, before: Date): Promise<void> {
+/** Starts a fixity check if none is open and the latest started before the instant. */
+export async function startDue(sql: Sql, at: Date, before: Date): Promise<void> {
   await sql.$executeRawUnsafe(
-    `insert into audit (started_at, is_hurried)
+    `insert into fixity_check (started_at, is_unthrottled)
      select $1::timestamptz, false
-     where not exists (select from audit where finished_at is null or started_at > $2)
+     where not exists (select from fixity_check where finished_at is null or started_at > $2)
      on conflict do nothing`,
     at,
     before,
@@ -37,21 +37,21 @@ export async function beginDue(sql: Sql, at: Date, before: Date): Promise<void> 
 
 const LEASE = "interval '10 seconds'";
 
-/** Takes the open audit when no process works on it, by the clock of the database. */
-export async function takeAudit(sql: Sql, leaseHolder: string): Promise<HeldAudit | undefined> {
-  const [held] = await sql.$queryRawUnsafe<HeldAudit[]>(
-    `update audit set lease_holder = $1, lease_until = now() + ${LEASE}
+/** Leases the open check if no process works on it, by the clock of the database. */
+export async function leaseOpenCheck(sql: Sql, leaseHolder: string): Promise<LeasedCheck | undefined> {
+  const [leased] = await sql.$queryRawUnsafe<LeasedCheck[]>(
+    `update fixity_check set lease_holder = $1, lease_until = now() + ${LEASE}
      where finished_at is null and (lease_until is null or lease_until < now())
-     returning id, lease_holder as "leaseHolder", is_hurried as "isHurried"`,
+     returning id, lease_holder as "leaseHolder", is_unthrottled as "isUnthrottled"`,
     leaseHolder,
   );
-  return held;
+  return leased;
 }
 
-/** False when it is not held any more: the lease has expired, or another audit was begun in its place. */
-export async function renewAudit(sql: Sql, { id, leaseHolder }: HeldAudit): Promise<boolean> {
+/** False if the lease is lost: the lease has expired, or another check has replaced it. */
+export async function renewLease(sql: Sql, { id, leaseHolder }: LeasedCheck): Promise<boolean> {
   const renewed = await sql.$executeRawUnsafe(
-    `update audit set lease_until = now() + ${LEASE} where id = $1 and lease_holder = $2`,
+    `update fixity_check set lease_until = now() + ${LEASE} where id = $1 and lease_holder = $2`,
     id,
     leaseHolder,
   );
@@ -59,13 +59,13 @@ export async function renewAudit(sql: Sql, { id, leaseHolder }: HeldAudit): Prom
 }
 
 /** Ends the lease. @param finishedAt null if objects are left to read */
-export async function releaseAudit(
+export async function endLease(
   sql: Sql,
-  { id, leaseHolder }: HeldAudit,
+  { id, leaseHolder }: LeasedCheck,
   finishedAt: Date | null,
 ): Promise<void> {
   await sql.$executeRawUnsafe(
-    `update audit set finished_at = $3, lease_holder = null, lease_until = null
+    `update fixity_check set finished_at = $3, lease_holder = null, lease_until = null
      where id = $1 and lease_holder = $2`,
     id,
     leaseHolder,
@@ -73,11 +73,11 @@ export async function releaseAudit(
   );
 }
 
-/** The next objects of the audit. Objects created after its start are left to the next one. */
-export async function nextObjects(sql: Sql, { id }: HeldAudit, limit: number): Promise<StoredObject[]> {
+/** The next objects of the check. Objects created after its start are left to the next one. */
+export async function nextObjects(sql: Sql, { id }: LeasedCheck, limit: number): Promise<StoredObject[]> {
   return sql.$queryRawUnsafe(
     `select o.id, o.size::float8 as "sizeBytes", o.sha256
-     from audit a join object o on o.id > a.position and o.created_at <= a.started_at
+     from fixity_check a join object o on o.id > a.position and o.created_at <= a.started_at
      where a.id = $1 order by o.id limit $2`,
     id,
     limit,
@@ -96,19 +96,19 @@ const SAVE_FINDINGS = `
   ), counted as (
     select count(*) as objects, coalesce(sum(size), 0) as bytes, count(damage) as damaged from marked
   ), moved as (
-    update audit set position = ($3::uuid[])[cardinality($3)], objects = audit.objects + counted.objects,
-      bytes = audit.bytes + counted.bytes, damaged = audit.damaged + counted.damaged
-    from counted where audit.id = $1 and lease_holder = $2
+    update fixity_check set position = ($3::uuid[])[cardinality($3)], objects = fixity_check.objects + counted.objects,
+      bytes = fixity_check.bytes + counted.bytes, damaged = fixity_check.damaged + counted.damaged
+    from counted where fixity_check.id = $1 and lease_holder = $2
   )
   select id, damage from marked where damage is not null`;
 
 /**
- * Stores the results of consecutive objects, and the position of the audit after them. Returns the damaged
+ * Stores the results of consecutive objects, and the position of the check after them. Returns the damaged
  * ones; objects deleted since are neither counted nor among them.
  */
 export async function saveFindings(
   sql: Sql,
-  { id, leaseHolder }: HeldAudit,
+  { id, leaseHolder }: LeasedCheck,
   findings: readonly Finding[],
   at: Date,
 ): Promise<{ id: string; damage: Damage }[]> {

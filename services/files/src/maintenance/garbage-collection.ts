@@ -3,26 +3,26 @@ import { failpoint } from '@kr/failpoint';
 import type { Logger } from '@kr/telemetry';
 import { requireOperator } from '../access.ts';
 import type { BlobStore, ListedBlob } from '../blob/blob-store.ts';
-import { type NamedIn, unnamed } from '../blob/named-bytes.ts';
+import { findUnreferenced, type ReferenceSource } from '../blob/unreferenced-blobs.ts';
 import type { Rpc } from '../rpc.ts';
 
-export interface Collected {
+export interface GarbageCount {
   count: number;
   bytes: number;
 }
 
-export interface CollectOptions {
+export interface GcOptions {
   /** Counts without removing. */
-  isTrial?: boolean;
+  isDryRun?: boolean;
 }
 
-export interface CollectDeps {
+export interface GarbageDeps {
   database: Sql;
   blobs: BlobStore;
   now: () => Date;
   logger: Logger;
   /** Milliseconds before an unreferenced object is removed. */
-  collectionGraceMs: number;
+  garbageGraceMs: number;
 }
 
 const BATCH = 500;
@@ -40,30 +40,30 @@ const DELETE_UNREFERENCED = `
  * Removes objects that no entry has referred to for the grace period: row first, bytes after, so that a crash leaves
  * bytes without a row and never the reverse.
  */
-export async function collectObjects(
-  { database, blobs, logger, now, collectionGraceMs }: CollectDeps,
-  { isTrial = false }: CollectOptions = {},
-): Promise<Collected> {
+export async function removeUnreferencedObjects(
+  { database, blobs, logger, now, garbageGraceMs }: GarbageDeps,
+  { isDryRun = false }: GcOptions = {},
+): Promise<GarbageCount> {
   const at = now();
-  const before = new Date(at.getTime() - collectionGraceMs);
+  const before = new Date(at.getTime() - garbageGraceMs);
   await markUnreferenced(database, at);
-  if (isTrial) return count(database, COUNT_UNREFERENCED, before);
-  const collected = { count: 0, bytes: 0 };
+  if (isDryRun) return count(database, COUNT_UNREFERENCED, before);
+  const removed: GarbageCount = { count: 0, bytes: 0 };
   await blobs.check();
   for (let isMore = true; isMore; ) {
-    const removed = await database.$queryRawUnsafe<{ id: string; bytes: number }[]>(
+    const deleted = await database.$queryRawUnsafe<{ id: string; bytes: number }[]>(
       DELETE_UNREFERENCED,
       before,
     );
-    if (removed.length > 0) await failpoint('files.collect.inside');
-    for (const { id, bytes } of removed) {
+    if (deleted.length > 0) await failpoint('files.gc.inside');
+    for (const { id, bytes } of deleted) {
       await blobs.remove(id);
-      add(collected, bytes);
+      add(removed, bytes);
     }
-    isMore = removed.length === BATCH;
+    isMore = deleted.length === BATCH;
   }
-  if (collected.count > 0) logger.info({ ...collected }, 'unreferenced objects removed');
-  return collected;
+  if (removed.count > 0) logger.info({ ...removed }, 'unreferenced objects removed');
+  return removed;
 }
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
@@ -79,7 +79,7 @@ const MARK_NEXT = `
   )
   select id::text as last from looked_at order by looked_at.id desc limit 1`;
 
-/** Records the time from which objects are unreferenced: that of the first collection that finds them so. */
+/** Records the time from which objects are unreferenced: that of the first run that finds them so. */
 async function markUnreferenced(database: Sql, at: Date): Promise<void> {
   for (let position: string | undefined = FIRST_ID; position !== undefined; ) {
     const rows: { last: string }[] = await database.$queryRawUnsafe(MARK_NEXT, position, at);
@@ -104,11 +104,11 @@ const DELETE_EXPIRED_RESERVATIONS = `
  * bytes of a finished one belong to its entry.
  */
 export async function deleteExpiredUploads(
-  { database, blobs, now, logger }: Omit<CollectDeps, 'collectionGraceMs'>,
-  { isTrial = false }: CollectOptions = {},
-): Promise<Collected> {
-  if (isTrial) return count(database, COUNT_EXPIRED, now());
-  const collected = { count: 0, bytes: 0 };
+  { database, blobs, now, logger }: Omit<GarbageDeps, 'garbageGraceMs'>,
+  { isDryRun = false }: GcOptions = {},
+): Promise<GarbageCount> {
+  if (isDryRun) return count(database, COUNT_EXPIRED, now());
+  const removed: GarbageCount = { count: 0, bytes: 0 };
   await database.$executeRawUnsafe(DELETE_EXPIRED_RESERVATIONS, now());
   await blobs.check();
   for (let isMore = true; isMore; ) {
@@ -119,49 +119,49 @@ export async function deleteExpiredUploads(
     for (const { id, bytes, isFinished } of expired) {
       if (isFinished) continue;
       await blobs.removeIncomplete(id);
-      add(collected, bytes);
+      add(removed, bytes);
     }
     isMore = expired.length > 0;
   }
-  if (collected.count > 0) logger.info({ ...collected }, 'expired uploads removed');
-  return collected;
+  if (removed.count > 0) logger.info({ ...removed }, 'expired uploads removed');
+  return removed;
 }
 
 /** A delayed upload then fails instead of using bytes that are about to be removed. */
 const END_RESERVATIONS = 'delete from reservation where id = any($1::uuid[]) and expires_at <= $2';
 
 /**
- * Removes stored bytes older than the grace period without a row: the remains of crashed uploads. Bytes have a row
+ * Removes blobs older than the grace period without a row: the remains of crashed uploads. Bytes have a row
  * before they arrive: a direct upload's is its reservation, which ends in the transaction that creates
  * the object; that of a resumable upload is the upload. So bytes that are found without a row never get one later.
  */
-export async function collectUnreferencedBytes(
-  { database, blobs, now, logger, collectionGraceMs }: CollectDeps,
-  { isTrial = false }: CollectOptions = {},
-): Promise<Collected> {
-  const before = new Date(now().getTime() - collectionGraceMs);
-  const collected: Collected = { count: 0, bytes: 0 };
+export async function removeUnreferencedBlobs(
+  { database, blobs, now, logger, garbageGraceMs }: GarbageDeps,
+  { isDryRun = false }: GcOptions = {},
+): Promise<GarbageCount> {
+  const before = new Date(now().getTime() - garbageGraceMs);
+  const removed: GarbageCount = { count: 0, bytes: 0 };
 
-  const collect = async <Listed extends ListedBlob>(
+  const removeFrom = async <Listed extends ListedBlob>(
     listed: AsyncIterable<Listed>,
-    namedIn: NamedIn,
+    source: ReferenceSource,
     remove: (found: Listed) => Promise<void>,
   ): Promise<void> => {
     for await (const batch of batchesBefore(before, listed)) {
       const ids = batch.map(({ id }) => id);
-      if (!isTrial) await database.$executeRawUnsafe(END_RESERVATIONS, ids, before);
-      const unreferenced = await unnamed(database, ids, { namedIn, before });
+      if (!isDryRun) await database.$executeRawUnsafe(END_RESERVATIONS, ids, before);
+      const unreferenced = await findUnreferenced(database, ids, { source, before });
       for (const found of batch.filter(({ id }) => unreferenced.has(id))) {
-        if (!isTrial) await remove(found);
-        add(collected, found.sizeBytes);
+        if (!isDryRun) await remove(found);
+        add(removed, found.sizeBytes);
       }
     }
   };
-  await collect(blobs.list(), 'objects and uploads', ({ id }) => blobs.remove(id));
-  await collect(blobs.listIncomplete(), 'uploads', ({ id }) => blobs.removeIncomplete(id));
-  await collect(blobs.listUnfinished(before), 'unfinished uploads', (found) => found.remove());
-  if (!isTrial && collected.count > 0) logger.info({ ...collected }, 'unreferenced bytes removed');
-  return collected;
+  await removeFrom(blobs.list(), 'objects and uploads', ({ id }) => blobs.remove(id));
+  await removeFrom(blobs.listIncomplete(), 'uploads', ({ id }) => blobs.removeIncomplete(id));
+  await removeFrom(blobs.listUnfinished(before), 'unfinished uploads', (found) => found.remove());
+  if (!isDryRun && removed.count > 0) logger.info({ ...removed }, 'unreferenced blobs removed');
+  return removed;
 }
 
 /** The items stored before the instant, in batches. */
@@ -180,25 +180,25 @@ async function* batchesBefore<Listed extends ListedBlob>(
   if (batch.length > 0) yield batch;
 }
 
-async function count(database: Sql, statement: string, at: Date): Promise<Collected> {
-  const [counted] = await database.$queryRawUnsafe<[Collected]>(statement, at);
+async function count(database: Sql, statement: string, at: Date): Promise<GarbageCount> {
+  const [counted] = await database.$queryRawUnsafe<[GarbageCount]>(statement, at);
   return counted;
 }
 
-function add(collected: Collected, bytes: number): void {
-  collected.count += 1;
-  collected.bytes += bytes;
+function add(removed: GarbageCount, bytes: number): void {
+  removed.count += 1;
+  removed.bytes += bytes;
 }
 
 /** Milliseconds that closed buckets of deleted entities are kept: longer than any ticket or message is valid. */
 const REMOVED_MS = 86_400_000;
 const FENCED_MS = 30 * 86_400_000;
 
-/** Deletes the closed buckets of deleted entities, and publications that were settled long ago. */
+/** Deletes the closed buckets of deleted entities, and publications that were finished long ago. */
 export async function deleteOldPublications({
   database,
   now,
-}: Pick<CollectDeps, 'database' | 'now'>): Promise<void> {
+}: Pick<GarbageDeps, 'database' | 'now'>): Promise<void> {
   const ago = (ms: number) => new Date(now().getTime() - ms);
   await database.$executeRawUnsafe(
     `delete from bucket where state = 'removed' and updated_at < $1`,
@@ -210,16 +210,16 @@ export async function deleteOldPublications({
   );
 }
 
-/** RPC CollectBytes. Safe to repeat. @throws ServiceError `forbidden`: the caller is neither a service nor an operator */
-export function collectBytes(deps: CollectDeps): Rpc<'CollectBytes'> {
+/** RPC CollectGarbage. Safe to repeat. @throws ServiceError `forbidden`: the caller is neither a service nor an operator */
+export function collectGarbage(deps: GarbageDeps): Rpc<'CollectGarbage'> {
   return async ({ isApplied }, { principal }) => {
     requireOperator(principal);
-    const options = { isTrial: !isApplied };
+    const options = { isDryRun: !isApplied };
     return {
       expiredUploads: await deleteExpiredUploads(deps, options),
-      unreferencedObjects: await collectObjects(deps, options),
-      orphans: await collectUnreferencedBytes(deps, options),
-      graceMs: deps.collectionGraceMs,
+      unreferencedObjects: await removeUnreferencedObjects(deps, options),
+      unreferencedBlobs: await removeUnreferencedBlobs(deps, options),
+      graceMs: deps.garbageGraceMs,
     };
   };
 }

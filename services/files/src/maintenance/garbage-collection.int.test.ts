@@ -9,13 +9,17 @@ import {
   STORE_DEPS,
   startFilesUnderTest,
 } from '../testing/files-under-test.ts';
-import { type CollectDeps, collectObjects, collectUnreferencedBytes } from './collection.ts';
+import {
+  type GarbageDeps,
+  removeUnreferencedBlobs,
+  removeUnreferencedObjects,
+} from './garbage-collection.ts';
 
 const HOUR_MS = 3_600_000;
 let files: FilesUnderTest;
 let database: Database;
 let at = new Date();
-let deps: CollectDeps;
+let deps: GarbageDeps;
 
 beforeAll(async () => {
   files = await startFilesUnderTest();
@@ -25,7 +29,7 @@ beforeAll(async () => {
     blobs: await filesystemBlobStore(files.storageDir, STORE_DEPS),
     now: () => at,
     logger: createLogger('files', { write: () => {} }),
-    collectionGraceMs: 24 * HOUR_MS,
+    garbageGraceMs: 24 * HOUR_MS,
   };
 });
 afterAll(async () => {
@@ -50,11 +54,11 @@ describe('the collection', () => {
     await files.client.deleteEntries({ ticket, keys: ['shared.txt', 'gone.txt'] }, GATEWAY);
     await files.client.deleteEntries({ ticket: files.ticket('sweep-00002'), keys: ['gone.txt'] }, GATEWAY);
 
-    expect((await collectObjects(deps)).count).toBe(0);
+    expect((await removeUnreferencedObjects(deps)).count).toBe(0);
     later(23 * HOUR_MS);
-    expect((await collectObjects(deps)).count).toBe(0);
+    expect((await removeUnreferencedObjects(deps)).count).toBe(0);
     later(2 * HOUR_MS);
-    expect((await collectObjects(deps)).count).toBe(1);
+    expect((await removeUnreferencedObjects(deps)).count).toBe(1);
     expect((await files.storedFiles()).objects.sort()).toEqual([kept?.fileId, shared?.fileId].sort());
     expect(String((await files.get('sweep-00002', 'shared.txt')).body)).toBe('shared');
     expect(gone?.fileId).toMatch(/-/);
@@ -64,9 +68,9 @@ describe('the collection', () => {
     const before = await files.storedFiles();
     await deps.blobs.write(randomUUID(), (async function* () {})(), { maxBytes: 1 });
     at = new Date();
-    expect((await collectUnreferencedBytes(deps)).count).toBe(0);
+    expect((await removeUnreferencedBlobs(deps)).count).toBe(0);
     later(25 * HOUR_MS);
-    expect((await collectUnreferencedBytes(deps)).count).toBe(1);
+    expect((await removeUnreferencedBlobs(deps)).count).toBe(1);
     expect(await files.storedFiles()).toEqual(before);
   });
 });
