@@ -88,7 +88,7 @@ const PUT = { method: 'PUT' };
 const TUS = { 'tus-resumable': '1.0.0' };
 const tooLarge = { status: 413, code: expect.stringMatching(/too_large$|quota_exceeded$/) };
 
-/** No byte is kept, and as much as is allowed is taken afterwards: the room that was promised is free again. */
+/** No byte is kept, and as much as is allowed is taken afterwards: the reserved bytes are free again. */
 async function nothingIsLeft(): Promise<void> {
   await until(async () => (await storedFiles()).length === 0, { what: 'no byte of it in the store' });
   const whole = await started('as much as is allowed');

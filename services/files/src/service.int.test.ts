@@ -246,7 +246,7 @@ describe('a process that is killed', () => {
     await removeUnreferencedBlobs({
       database,
       blobs,
-      // The room that was promised to the upload ends some minutes after its process.
+      // The reservation of the upload expires some minutes after its process.
       now: () => new Date(Date.now() + 360_000),
       logger: silent,
       garbageGraceMs: 0,

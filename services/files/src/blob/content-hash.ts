@@ -20,6 +20,8 @@ export interface ContentHash {
   /** An independent hash after the same bytes. */
   copy(): ContentHash;
   digests(): Promise<Digests>;
+  /** Excludes this hash from the load of its threads: it is only copied from now on. */
+  pause(): void;
   /** Ends the use of this hash; may be called twice. */
   drop(): void;
 }
@@ -37,8 +39,8 @@ export interface LocalHash {
 }
 
 export function localHash(names: readonly DigestName[]): LocalHash {
-  const begun = (name: 'md5' | 'sha256') => (names.includes(name) ? createHash(name) : undefined);
-  return hashFrom(begun('md5'), begun('sha256'), names.includes('crc32') ? 0 : undefined);
+  const newHash = (name: 'md5' | 'sha256') => (names.includes(name) ? createHash(name) : undefined);
+  return hashFrom(newHash('md5'), newHash('sha256'), names.includes('crc32') ? 0 : undefined);
 }
 
 function hashFrom(md5: Hash | undefined, sha256: Hash | undefined, first: number | undefined): LocalHash {
@@ -69,7 +71,7 @@ export type HashRequest = Uint8Array | 'digests' | { copyTo: MessagePort };
 export type HashAnswer = Partial<Digests> | null;
 
 /** Below this size hashing in the calling thread is faster than passing the bytes to another thread. */
-const FEW_BYTES = 262_144;
+const MAX_INLINE_BYTES = 262_144;
 
 /** The digests of each thread take about as long. */
 const SHARES: readonly DigestName[][] = [['md5'], ['sha256', 'crc32']];
@@ -81,9 +83,9 @@ const SHARES: readonly DigestName[][] = [['md5'], ['sha256', 'crc32']];
 export function contentHashes(logger: Logger): NewContentHash {
   const nextThread = hashThreads(logger);
   return (expectedBytes = Number.POSITIVE_INFINITY) =>
-    expectedBytes <= FEW_BYTES
+    expectedBytes <= MAX_INLINE_BYTES
       ? inlineHash(localHash(SHARES.flat()))
-      : workerHash(SHARES.map((names) => nextThread().begin(names)));
+      : workerHash(SHARES.map((names) => nextThread().start(names)));
 }
 
 function inlineHash(hash: LocalHash): ContentHash {
@@ -91,6 +93,7 @@ function inlineHash(hash: LocalHash): ContentHash {
     update: async (bytes) => hash.update(bytes),
     copy: () => inlineHash(hash.copy()),
     digests: async () => hash.digests() as Digests,
+    pause: () => {},
     drop: () => {},
   };
 }
@@ -100,10 +103,13 @@ function workerHash(parts: readonly HashPart[]): ContentHash {
   return {
     update: async (bytes) => {
       const shared = bytes.buffer instanceof SharedArrayBuffer ? bytes : sharedCopy(bytes);
-      await all(parts.map((part) => part.ask(shared)));
+      await all(parts.map((part) => part.send(shared)));
     },
     copy: () => workerHash(parts.map((part) => part.copy())),
-    digests: async () => Object.assign({}, ...(await all(parts.map((part) => part.ask('digests'))))),
+    digests: async () => Object.assign({}, ...(await all(parts.map((part) => part.send('digests'))))),
+    pause: () => {
+      for (const part of parts) part.pause();
+    },
     drop: () => {
       for (const part of parts) part.drop();
     },
@@ -125,14 +131,15 @@ async function all<Answer>(answers: readonly Promise<Answer>[]): Promise<Answer[
 /** Some digests of a hash, computed in one thread. */
 interface HashPart {
   /** @throws ServiceError `unavailable`: the thread has ended */
-  ask(request: Uint8Array | 'digests'): Promise<HashAnswer>;
+  send(request: Uint8Array | 'digests'): Promise<HashAnswer>;
   copy(): HashPart;
+  pause(): void;
   drop(): void;
 }
 
 interface HashThread {
-  begin(names: readonly DigestName[]): HashPart;
-  /** The number of hashes in use. */
+  start(names: readonly DigestName[]): HashPart;
+  /** The number of hashes that are neither paused nor dropped. */
   inUse: number;
   isGone: boolean;
 }
@@ -144,13 +151,13 @@ const MAX_THREADS = 4;
  * fewest hashes.
  */
 function hashThreads(logger: Logger): () => HashThread {
-  const most = Math.max(2, Math.min(MAX_THREADS, availableParallelism() - 1));
+  const maxThreads = Math.max(2, Math.min(MAX_THREADS, availableParallelism() - 1));
   let threads: HashThread[] = [];
   return () => {
     threads = threads.filter(({ isGone }) => !isGone);
     const isBusy = threads.every(({ inUse }) => inUse > 0);
-    if (isBusy && threads.length < most) threads.push(startThread(logger));
-    return threads.reduce((least, thread) => (thread.inUse < least.inUse ? thread : least));
+    if (isBusy && threads.length < maxThreads) threads.push(startThread(logger));
+    return threads.reduce((idlest, thread) => (thread.inUse < idlest.inUse ? thread : idlest));
   };
 }
 
@@ -165,7 +172,7 @@ function startThread(logger: Logger): HashThread {
   const thread: HashThread = {
     inUse: 0,
     isGone: false,
-    begin: (names) =>
+    start: (names) =>
       hashPart(thread, (port) => worker.postMessage({ names, port } satisfies NewHash, [port])),
   };
   worker.on('exit', () => {
@@ -174,24 +181,29 @@ function startThread(logger: Logger): HashThread {
   return thread;
 }
 
-/** @param send passes the other end of its channel to the thread */
-function hashPart(thread: HashThread, send: (port: MessagePort) => void): HashPart {
+/** @param connect passes the other end of its channel to the thread */
+function hashPart(thread: HashThread, connect: (port: MessagePort) => void): HashPart {
   const { port1: port, port2 } = new MessageChannel();
   const waiting: PromiseWithResolvers<HashAnswer>[] = [];
   let isDropped = false;
   let isClosed = false;
+  let isInUse = true;
   thread.inUse += 1;
+  const endUse = () => {
+    if (isInUse) thread.inUse -= 1;
+    isInUse = false;
+  };
   port.on('message', (answer: HashAnswer) => waiting.shift()?.resolve(answer));
   port.on('close', () => {
     isClosed = true;
-    thread.inUse -= 1;
+    endUse();
     if (!isDropped) thread.isGone = true;
     for (const { reject } of waiting.splice(0)) reject(hashLost());
   });
   port.unref();
-  send(port2);
+  connect(port2);
   const part: HashPart = {
-    ask: async (request) => {
+    send: async (request) => {
       if (isClosed) throw hashLost();
       const answer = Promise.withResolvers<HashAnswer>();
       waiting.push(answer);
@@ -202,6 +214,7 @@ function hashPart(thread: HashThread, send: (port: MessagePort) => void): HashPa
       isClosed
         ? part
         : hashPart(thread, (copyTo) => port.postMessage({ copyTo } satisfies HashRequest, [copyTo])),
+    pause: endUse,
     drop: () => {
       isDropped = true;
       port.close();

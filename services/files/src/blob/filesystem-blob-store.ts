@@ -5,7 +5,6 @@ import { dirname, join, relative } from 'node:path';
 import { failpoint } from '@kr/failpoint';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import { type AppendToFileOptions, appendToFile } from './append-to-file.ts';
 import {
   type Appended,
   type AppendOptions,
@@ -15,6 +14,7 @@ import {
   type ListedBlob,
   MissingObject,
   type OpenBlob,
+  storeChunks,
   storeFull,
   type UnfinishedWrite,
   uuid,
@@ -36,6 +36,14 @@ export interface FilesystemBlobStoreDeps {
 const READ_CHUNK_BYTES = { min: 65_536, max: 1_048_576 };
 
 const NEW_OR_OLD = constants.O_RDWR | constants.O_CREAT;
+
+/** Bytes after which a sync starts in the background, so that little is left for the final one. */
+const SYNC_EVERY_BYTES = 4_194_304;
+
+interface AppendToFileOptions extends Omit<AppendOptions, 'maxBytes'> {
+  /** Called when all bytes of the source are written, before they are made durable. */
+  beforeSync?: () => Promise<void> | undefined;
+}
 
 const AT_ONCE: AppendToFileOptions = {
   from: 0,
@@ -225,6 +233,53 @@ export async function filesystemBlobStore(
       await files.access(unfinished, constants.W_OK);
     },
   };
+}
+
+/** Writes the chunks of a source after the first `from` bytes of a file, and makes them durable. */
+async function appendToFile(
+  file: nodeFiles.FileHandle,
+  source: AsyncIterable<Uint8Array>,
+  { from, durableEvery, onDurable, beforeWrite, beforeSync }: AppendToFileOptions,
+): Promise<Appended> {
+  let totalBytes = from;
+  let durableBytes = from;
+  /** The latest sync, and how many bytes it covers; the first also covers the length that the file was cut to. */
+  let sync: { bytes: number; done: Promise<void> } | undefined;
+
+  const startSync = async () => {
+    await sync?.done;
+    sync = { bytes: totalBytes, done: file.datasync() };
+    // The error is thrown when it is awaited, which may be many chunks later.
+    sync.done.catch(() => {});
+  };
+  const makeDurable = async () => {
+    if (sync?.bytes !== totalBytes) await startSync();
+    await sync?.done;
+    durableBytes = totalBytes;
+  };
+  const writeChunk = async (chunk: Uint8Array) => {
+    beforeWrite();
+    for (let written = 0; written < chunk.length; ) {
+      const rest = chunk.length - written;
+      const { bytesWritten } = await file.write(chunk, written, rest, totalBytes + written);
+      written += bytesWritten;
+    }
+    totalBytes += chunk.length;
+    if (totalBytes - durableBytes >= durableEvery) {
+      await makeDurable();
+      await onDurable(totalBytes);
+    } else if (totalBytes - (sync?.bytes ?? from) >= SYNC_EVERY_BYTES) await startSync();
+  };
+  try {
+    const brokenBy = await storeChunks(source, writeChunk);
+    if (brokenBy === undefined) await beforeSync?.();
+    await makeDurable();
+    return { totalBytes, brokenBy };
+  } catch (error) {
+    // An error of the disk has priority.
+    await sync?.done;
+    throw error;
+  }
 }
 
 /** The file is always closed; if closing fails too, the first error is thrown. */

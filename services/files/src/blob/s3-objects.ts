@@ -29,30 +29,31 @@ export function partSize(objectBytes: number): number {
 export interface PartBuffer {
   /** Copies the bytes and returns the parts that they complete. */
   add(chunk: Uint8Array): Generator<Buffer>;
-  /** The remaining bytes, less than a part. */
+  /** The remaining bytes, less than a part; valid until the next bytes are added. */
   rest(): Buffer;
 }
 
-/** @param rest the first bytes, less than `partBytes` */
-export function partBuffer(partBytes: number, rest: Uint8Array = Buffer.alloc(0)): PartBuffer {
-  let chunks: Uint8Array[] = [rest];
-  let bytes = rest.length;
+/** @param first the first bytes, less than `partBytes` */
+export function partBuffer(partBytes: number, first: Uint8Array = Buffer.alloc(0)): PartBuffer {
+  // Memory that is never written to costs nothing.
+  let part = Buffer.allocUnsafeSlow(partBytes);
+  let bytes = first.length;
+  part.set(first);
   return {
     *add(chunk) {
-      let left = chunk;
-      while (bytes + left.length >= partBytes) {
-        const taken = left.subarray(0, partBytes - bytes);
-        left = left.subarray(taken.length);
-        const part = Buffer.concat([...chunks, taken]);
-        chunks = [];
-        bytes = 0;
+      for (let taken = 0; taken < chunk.length; ) {
+        const next = chunk.subarray(taken, taken + partBytes - bytes);
+        // `set` goes word by word where memory is shared.
+        part.fill(next, bytes, bytes + next.length);
+        taken += next.length;
+        bytes += next.length;
+        if (bytes < partBytes) return;
         yield part;
+        part = Buffer.allocUnsafeSlow(partBytes);
+        bytes = 0;
       }
-      if (left.length === 0) return;
-      chunks.push(Buffer.from(left));
-      bytes += left.length;
     },
-    rest: () => Buffer.concat(chunks),
+    rest: () => part.subarray(0, bytes),
   };
 }
 

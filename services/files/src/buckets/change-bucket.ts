@@ -37,7 +37,7 @@ export async function changeBucket<Value>(
     database.$transaction(async (tx): Promise<Attempt<Value>> => {
       const bucket = await seals.lockOpenBucket(tx, entityId, newId(), now());
       if (bucket !== undefined) return { value: await change(tx, bucket) };
-      return { sealedBy: sealOf(await seals.findBucket(tx, entityId)) };
+      return { sealedBy: publicationOf(await seals.findBucket(tx, entityId)) };
     }),
   );
   nudgeRelay();
@@ -57,7 +57,7 @@ export async function checkChangeable(
     const bucket = await seals.findBucket(database, entityId);
     return bucket === undefined || bucket.state === 'open'
       ? { value: undefined }
-      : { sealedBy: sealOf(bucket) };
+      : { sealedBy: publicationOf(bucket) };
   });
 }
 
@@ -78,7 +78,7 @@ export async function retryAfterPublication<Value>(
 }
 
 /** The publication that sealed the bucket. @throws ServiceError when it is closed for another reason */
-function sealOf(bucket: Bucket | undefined): string {
+function publicationOf(bucket: Bucket | undefined): string {
   if (bucket?.state === 'immutable') throw bucketImmutable();
   if (bucket?.state === 'sealed' && bucket.publicationId !== null) return bucket.publicationId;
   throw new ServiceError('not_found', 'The persistent identifier does not exist.');
@@ -105,11 +105,12 @@ export const FILE_STATE = `
  *   - `invalid`: completed already
  *   - `forbidden`: published
  */
-export function sealOver(
+export function blockingPublication(
   { bucketState, publicationId, entryState }: FileState,
   file: FileName,
 ): string | undefined {
-  if (bucketState !== null && bucketState !== 'open') return sealOf({ state: bucketState, publicationId });
+  if (bucketState !== null && bucketState !== 'open')
+    return publicationOf({ state: bucketState, publicationId });
   assertPending(entryState, file);
   return undefined;
 }
@@ -134,7 +135,7 @@ export async function findFileState(sql: Sql, file: FileName): Promise<FileState
   return state;
 }
 
-/** Checks an entry whose bucket is checked or locked. @throws ServiceError `not_found`, `invalid` as `sealOver` does */
+/** Checks an entry whose bucket is checked or locked. @throws ServiceError `not_found`, `invalid` as `blockingPublication` does */
 export async function checkPending(sql: Sql, file: FileName): Promise<void> {
   assertPending((await findFileState(sql, file)).entryState, file);
 }

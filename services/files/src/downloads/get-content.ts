@@ -56,7 +56,7 @@ export function getContent(deps: FilesContext): Respond<BytesPath> {
 }
 
 /** Up to this size one buffer costs less than a stream. */
-const FEW_BYTES = 65_536;
+const MAX_BUFFERED_BYTES = 65_536;
 
 /** A range of which nothing is read, although the object is opened. */
 const NO_BYTES = { start: 0, end: -1 };
@@ -81,7 +81,7 @@ function fileRepresentation(deps: FilesContext, key: string, content: FileConten
     open: async (part) => {
       if (isToBeVerified(deps, content, part))
         return verified(deps, content, await openPart(blobs, content, part));
-      return part.end - part.start < FEW_BYTES
+      return part.end - part.start < MAX_BUFFERED_BYTES
         ? readPart(blobs, content, part)
         : openPart(blobs, content, part);
     },

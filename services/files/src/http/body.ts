@@ -2,23 +2,23 @@ import type { IncomingMessage } from 'node:http';
 import { release } from '@kr/byte-relay';
 import type { ContentHash } from '../blob/content-hash.ts';
 
-/** Buffers for arriving bytes; returned ones are used again, so that uploads cause no garbage. */
+/** A pool of buffers for arriving bytes, so that uploads cause no garbage. */
 export interface ChunkBuffers {
-  /** A buffer of `CHUNK_BYTES`, with anything in it, which other threads can read. */
-  take(): Buffer;
-  give(buffer: Buffer): void;
+  /** An uninitialised buffer of `CHUNK_BYTES`, which other threads can read. */
+  acquire(): Buffer;
+  release(buffer: Buffer): void;
 }
 
 export const CHUNK_BYTES = 524_288;
 
-/** The buffers kept for later uploads when all are finished: 8 MiB. */
+/** Buffers that the pool stores for later uploads: 8 MiB. */
 const MAX_FREE_BUFFERS = 16;
 
 export function chunkBuffers(): ChunkBuffers {
   const free: Buffer[] = [];
   return {
-    take: () => free.pop() ?? Buffer.from(new SharedArrayBuffer(CHUNK_BYTES)),
-    give: (buffer) => {
+    acquire: () => free.pop() ?? Buffer.from(new SharedArrayBuffer(CHUNK_BYTES)),
+    release: (buffer) => {
       if (free.length < MAX_FREE_BUFFERS) free.push(buffer);
     },
   };
@@ -49,9 +49,9 @@ export interface BufferedBodyOptions extends BodyReader {
   onStall: () => void;
 }
 
-/** How many buffers one request may have filled before they are taken. */
+/** Filled buffers of one request that the reader has not received. */
 const MAX_FULL_BUFFERS = 2;
-/** How many chunks the reader may be ahead of the hash. */
+/** Chunks by which the reader may be ahead of the hash. */
 const MAX_UNHASHED_CHUNKS = 2;
 
 /**
@@ -77,10 +77,10 @@ export async function* bufferedBody(
     if (filling !== undefined) full.push({ buffer: filling, bytes: filled });
     [filling, filled] = [undefined, 0];
   };
-  const take = (bytes: Uint8Array) => {
+  const fill = (bytes: Uint8Array) => {
     arrived += bytes.length;
     for (let taken = 0; taken < bytes.length; ) {
-      filling ??= buffers.take();
+      filling ??= buffers.acquire();
       const part = bytes.subarray(taken, taken + CHUNK_BYTES - filled);
       // `set` goes word by word where memory is shared, and takes three times as long.
       filling.fill(part, filled, filled + part.length);
@@ -92,9 +92,9 @@ export async function* bufferedBody(
     if (full.length >= MAX_FULL_BUFFERS) request.pause();
     if (full.length > 0) wake();
   };
-  const least = Math.max(1, (progress.minBytesPerSecond * progress.idleMs) / 1_000);
+  const minBytes = Math.max(1, (progress.minBytesPerSecond * progress.idleMs) / 1_000);
   const timer = setInterval(() => {
-    if (arrived < least && full.length === 0) {
+    if (arrived < minBytes && full.length === 0) {
       clearInterval(timer);
       onStall();
     }
@@ -108,7 +108,7 @@ export async function* bufferedBody(
   };
   const onClose = () => finish(new Error('the body has ended early'));
   const onEnd = () => finish();
-  request.on('data', take).once('end', onEnd).once('error', finish).once('close', onClose);
+  request.on('data', fill).once('end', onEnd).once('error', finish).once('close', onClose);
   if (request.destroyed) onClose();
 
   try {
@@ -134,16 +134,16 @@ export async function* bufferedBody(
       const [oldest] = hashing;
       if (oldest === undefined || hashing.length <= MAX_UNHASHED_CHUNKS) continue;
       await oldest.hashed;
-      buffers.give(oldest.buffer);
+      buffers.release(oldest.buffer);
       hashing.shift();
     }
     for (const { hashed } of hashing) await hashed;
     if ('error' in end) throw end.error;
   } finally {
     clearInterval(timer);
-    request.off('data', take).off('end', onEnd).off('error', finish).off('close', onClose).pause();
+    request.off('data', fill).off('end', onEnd).off('error', finish).off('close', onClose).pause();
     await Promise.allSettled(hashing.map(({ hashed }) => hashed));
-    for (const { buffer } of [...hashing, ...full]) buffers.give(buffer);
-    if (filling !== undefined) buffers.give(filling);
+    for (const { buffer } of [...hashing, ...full]) buffers.release(buffer);
+    if (filling !== undefined) buffers.release(filling);
   }
 }

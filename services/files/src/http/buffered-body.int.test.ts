@@ -29,16 +29,16 @@ function watchedBuffers(): ChunkBuffers & { inUse(): number; most(): number } {
   const used = new Set<Uint8Array>();
   let most = 0;
   return {
-    take: () => {
-      const buffer = buffers.take();
+    acquire: () => {
+      const buffer = buffers.acquire();
       expect(used.has(buffer)).toBe(false);
       used.add(buffer);
       most = Math.max(most, used.size);
       return buffer;
     },
-    give: (buffer) => {
+    release: (buffer) => {
       expect(used.delete(buffer)).toBe(true);
-      buffers.give(buffer.fill(0));
+      buffers.release(buffer.fill(0));
     },
     inUse: () => used.size,
     most: () => most,

@@ -2,11 +2,11 @@ import type { Sql } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
 import {
   assertStorable,
+  blockingPublication,
   FILE_STATE,
   type FileName,
   type FileState,
   retryAfterPublication,
-  sealOver,
 } from '../buckets/change-bucket.ts';
 import type { FilesContext } from '../context.ts';
 
@@ -86,11 +86,10 @@ export interface Reservation {
    * Reserves more when the received bytes exceed the reserved ones.
    * @throws ServiceError `too_large` as `grantedBytes` does
    */
-  cover(receivedBytes: number): Promise<void>;
-  /** Ends it after a failure. True if the bytes were certainly not attached: then nothing else refers to them. */
-  abandon(): Promise<boolean>;
-  /** Stops renewing it. */
-  stop(): void;
+  extend(receivedBytes: number): Promise<void>;
+  /** Deletes it after a failure. True if the bytes were certainly not attached: then nothing else refers to them. */
+  release(): Promise<boolean>;
+  stopRenewal(): void;
 }
 
 const LIFE_MS = 300_000;
@@ -110,7 +109,7 @@ export interface Put extends FileName {
 
 /**
  * Reserves bytes for a PUT, if the file is pending.
- * @throws ServiceError the errors of `sealOver`, of `retryAfterPublication`, and `too_large` as `grantedBytes` does
+ * @throws ServiceError the errors of `blockingPublication`, of `retryAfterPublication`, and `too_large` as `grantedBytes` does
  */
 export async function reserveBytes(
   deps: FilesContext,
@@ -128,7 +127,7 @@ export async function reserveBytes(
         database.$queryRawUnsafe<[FileState & Allowance]>(RESERVE, ...values()),
       );
       // Later, the statement that attaches the bytes checks the file.
-      const sealedBy = isFirst ? sealOver(row, request) : undefined;
+      const sealedBy = isFirst ? blockingPublication(row, request) : undefined;
       return sealedBy === undefined
         ? { value: await grantedBytes(database, deps, row, request) }
         : { sealedBy };
@@ -143,10 +142,10 @@ export async function reserveBytes(
   }, RENEW_EVERY_MS);
 
   return {
-    cover: async (received) => {
+    extend: async (received) => {
       if (received > reserved) reserved = await reserve(received, received + STEP_BYTES, { isFirst: false });
     },
-    abandon: async () => {
+    release: async () => {
       try {
         return (await database.$executeRawUnsafe('delete from reservation where id = $1', id)) === 1;
       } catch (err) {
@@ -154,7 +153,7 @@ export async function reserveBytes(
         return false;
       }
     },
-    stop: () => clearInterval(renewal),
+    stopRenewal: () => clearInterval(renewal),
   };
 }
 

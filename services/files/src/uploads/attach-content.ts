@@ -2,7 +2,12 @@ import { failpoint } from '@kr/failpoint';
 import type { ServiceError } from '@kr/service-error';
 import type { BlobStore } from '../blob/blob-store.ts';
 import type { Digests } from '../blob/content-hash.ts';
-import { type FileName, findFileState, retryAfterPublication, sealOver } from '../buckets/change-bucket.ts';
+import {
+  blockingPublication,
+  type FileName,
+  findFileState,
+  retryAfterPublication,
+} from '../buckets/change-bucket.ts';
 import type { FilesContext } from '../context.ts';
 import type { Dimensions, FileEntry } from '../file-entry.ts';
 import { mimetypeOf } from '../http/media-type.ts';
@@ -60,7 +65,7 @@ export type AttachedEntry = Pick<FileEntry, 'key' | 'createdAt' | 'updatedAt' | 
  * so that it waits for the database once.
  *
  * @throws ServiceError
- *   - the errors of `sealOver` and `retryAfterPublication`
+ *   - the errors of `blockingPublication` and `retryAfterPublication`
  *   - `lost` of the claim
  */
 export async function attachContent(
@@ -78,7 +83,7 @@ export async function attachContent(
     const [attached] = await database.$queryRawUnsafe<AttachedEntry[]>(claim.statement, ...values);
     if (attached !== undefined) return { value: attached };
     // Minutes may have passed: the file may be gone, completed by another upload, or its draft published.
-    const sealedBy = sealOver(await findFileState(database, { entityId, key }), { entityId, key });
+    const sealedBy = blockingPublication(await findFileState(database, { entityId, key }), { entityId, key });
     if (sealedBy === undefined) throw claim.lost();
     return { sealedBy };
   });

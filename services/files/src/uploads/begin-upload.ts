@@ -16,7 +16,7 @@ export interface NewUpload extends Omit<Upload, 'ownerId' | 'receivedBytes' | 'i
   leaseHolder: string;
 }
 
-/** Begins an upload in place of the entry's previous one, whose id is returned. The entry's row is locked. */
+/** Inserts an upload in place of the previous one of the entry, whose id is returned. The row of the entry is locked. */
 export async function replaceUpload(
   tx: Sql,
   { id, entityId, key, lengthBytes, metadata, createdAt, expiresAt, leaseHolder }: NewUpload,
@@ -32,7 +32,7 @@ export async function replaceUpload(
 }
 
 /**
- * Begins an upload in place of the one that the entry had. It is leased from its first moment.
+ * Starts an upload, leased by this request, in place of the previous one of the entry.
  * @throws ServiceError - `too_large` as `reserveForUpload` does - the errors of `checkPending`
  */
 export async function beginUpload(

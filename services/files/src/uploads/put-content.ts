@@ -9,8 +9,8 @@ import { type Put, reserveBytes } from '../quota/reserve-bytes.ts';
 import { type AttachedEntry, attachContent, attachStatement } from './attach-content.ts';
 
 /**
- * PUT /content/{entityId}/{key}: the bytes of a pending entry; until it is committed the last ones win. They are
- * durable before the statement that attaches them, and no transaction is open while they flow.
+ * PUT /content/{entityId}/{key}: stores the bytes of a pending entry, in place of earlier ones. Two statements: one reserves
+ * the bytes before they arrive, one attaches them when they are durable. No transaction is open in between.
  *
  * @throws ServiceError
  *   - `not_found`: no such file
@@ -47,7 +47,7 @@ async function store(
   const hash = deps.newHash(declaredBytes);
   const admit = async (totalBytes: number) => {
     if (totalBytes > maxFileBytes) throw fileTooLarge(maxFileBytes);
-    await reservation.cover(totalBytes);
+    await reservation.extend(totalBytes);
   };
   try {
     if (request.headers.expect !== undefined) response.writeContinue();
@@ -65,21 +65,21 @@ async function store(
       lost: reservationLost,
     });
   } catch (error) {
-    // The statement that attaches the bytes ends the reservation: while there is one, they are not attached.
-    if (await reservation.abandon())
+    // The statement that attaches the bytes deletes the reservation: if it still exists, they are not attached.
+    if (await reservation.release())
       await blobs.remove(objectId).catch((err: unknown) => {
-        // The client must get the refusal; the collection finds the object.
+        // The client must get the refusal; the garbage collection finds the object.
         logger.warn({ err, objectId }, 'unreferenced bytes left');
       });
     throw error;
   } finally {
     hash.drop();
-    reservation.stop();
+    reservation.stopRenewal();
   }
 }
 
 function reservationLost(): ServiceError {
-  return new ServiceError('unavailable', 'The upload has lost the room that was promised to it.', {
+  return new ServiceError('unavailable', 'The reservation of the upload has expired.', {
     retryAfterMs: 1_000,
   });
 }

@@ -33,8 +33,8 @@ const SAVE_RECEIVED = `
   where id = $1 and lease_holder = $2`;
 
 /**
- * Appends the body of one request to an upload. Received bytes are kept when the body is aborted; with a checksum it is all
- * or nothing. A finished upload takes no bytes. Returns the upload's new state.
+ * Appends the body of one request to an upload. Bytes received before the body is aborted are stored; with a
+ * checksum it is all or nothing. A finished upload accepts no bytes. Returns the upload's new state.
  * @throws ServiceError - `too_large` (`upload_too_large`) - `insufficient_storage` - `conflict` (`upload_in_use`): another request has
  * taken it over - `not_found`: it does not exist
  * @throws HttpRefusal 460: the checksum differs
@@ -57,7 +57,7 @@ export async function receiveBytes(
   const maxBytes = upload.lengthBytes ?? deps.maxFileBytes;
   let reserved = upload.lengthBytes ?? from;
   let hash = deps.hashes.after(upload);
-  const loseHash = (err: unknown) => {
+  const dropHash = (err: unknown) => {
     if (hash !== undefined) logLostHash(deps.logger, id, err);
     hash?.drop();
     hash = undefined;
@@ -71,7 +71,7 @@ export async function receiveBytes(
     hash: {
       update: async (chunk) => {
         check?.update(chunk);
-        await hash?.update(chunk).catch(loseHash);
+        await hash?.update(chunk).catch(dropHash);
       },
     },
   });
@@ -97,12 +97,12 @@ export async function receiveBytes(
     if (checksum !== undefined && check?.digest().equals(checksum.digest) === false)
       // The status is that of the protocol (tus 1.0, checksum extension).
       throw new HttpRefusal(460, 'The bytes do not match Upload-Checksum.', { code: 'checksum_mismatch' });
-    // The lease is kept while the bytes become the content of the entry.
+    // The lease continues while the bytes become the content of the entry.
     const endsLease = totalBytes !== upload.lengthBytes;
     const saving = () => save(totalBytes, { endsLease });
     const grown = await (endsLease ? lease.endBy(saving) : saving());
     if (hash === undefined) deps.hashes.forget(id);
-    else deps.hashes.keep(id, totalBytes, hash);
+    else deps.hashes.store(id, totalBytes, hash);
     isSaved = true;
     if (brokenBy !== undefined) throw brokenBy;
     return grown;

@@ -2,11 +2,11 @@ import { LRUCache } from 'lru-cache';
 import type { ContentHash, NewContentHash } from '../blob/content-hash.ts';
 import type { Upload } from './upload.ts';
 
-/** The digests of received bytes, kept between requests of the same process. */
+/** The digests of received bytes, stored between requests of the same process. */
 export interface RunningHashes {
   /** A copy of the hash after the received bytes; undefined if this process has not received all of them. */
   after(upload: Pick<Upload, 'id' | 'receivedBytes' | 'lengthBytes'>): ContentHash | undefined;
-  keep(id: string, receivedBytes: number, hash: ContentHash): void;
+  store(id: string, receivedBytes: number, hash: ContentHash): void;
   forget(id: string): void;
 }
 
@@ -24,7 +24,10 @@ export function runningHashes(newHash: NewContentHash): RunningHashes {
       const found = hashes.get(id);
       return found?.receivedBytes === receivedBytes ? found.hash.copy() : undefined;
     },
-    keep: (id, receivedBytes, hash) => void hashes.set(id, { hash, receivedBytes }),
+    store: (id, receivedBytes, hash) => {
+      hash.pause();
+      hashes.set(id, { hash, receivedBytes });
+    },
     forget: (id) => void hashes.delete(id),
   };
 }

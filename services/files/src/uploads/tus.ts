@@ -190,7 +190,7 @@ export function answerTus(deps: FilesContext): Respond<BytesPath> {
   return async (request, response, { entityId, key, uploadId }, { ownerId = null }) => {
     response.setHeader('tus-resumable', VERSION);
     const headers = headersFor(request);
-    const checksum = uploadChecksum(headerOf(request, 'upload-checksum'));
+    const checksum = uploadChecksum(request.headers['upload-checksum']?.toString());
     await checkChangeable(deps, entityId);
 
     const id = uploadId ?? deps.newId();
@@ -225,12 +225,8 @@ export function answerTus(deps: FilesContext): Respond<BytesPath> {
   };
 }
 
-function headerOf(request: IncomingMessage, name: string): string | undefined {
-  return request.headers[name]?.toString();
-}
-
 function isChunk(request: IncomingMessage): boolean {
-  return headerOf(request, 'content-type')?.split(';')[0]?.trim().toLowerCase() === CHUNK_TYPE;
+  return request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() === CHUNK_TYPE;
 }
 
 /**
@@ -238,7 +234,7 @@ function isChunk(request: IncomingMessage): boolean {
  * @throws HttpRefusal 412: another version of the protocol, to which the library answers 400
  */
 function headersFor(request: IncomingMessage): Headers {
-  if (headerOf(request, 'tus-resumable') !== VERSION)
+  if (request.headers['tus-resumable'] !== VERSION)
     throw new HttpRefusal(412, `The header Tus-Resumable must be ${VERSION}.`, {
       code: 'tus_version_unsupported',
       headers: { 'tus-version': VERSION },

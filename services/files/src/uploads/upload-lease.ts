@@ -4,10 +4,10 @@ import type { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import { noSuchUpload, UPLOAD, type Upload, uploadExists, uploadInUse } from './upload.ts';
 
-/** Longer than a process is usually away from its timers; who dies holding one is waited for as long. */
+/** Longer than the pauses of a busy process. After a crash other requests wait as long. */
 export const LEASE_MS = 6_000;
 const RENEW_EVERY_MS = 500;
-const ASK_EVERY_MS = 100;
+const POLL_EVERY_MS = 100;
 const MAX_WAIT_MS = 10_000;
 
 export interface LeaseDeps {
@@ -19,7 +19,7 @@ export interface LeaseDeps {
 export interface UploadLease {
   holder: string;
   /** Calls back once, with the error for the writer: another request waits for the lease, or the upload is deleted. */
-  onRequested(give: (reason: ServiceError) => void): void;
+  onRequested(stop: (reason: ServiceError) => void): void;
   /** @throws ServiceError `conflict` (`upload_in_use`): the lease may have expired */
   assertValid(): void;
   /** Ends it by a change that also does something else. If that fails it must still be released. */
@@ -39,7 +39,7 @@ const ACQUIRE = `
   update upload set lease_holder = $4, is_requested = false, lease_until = now() + interval '${LEASE_MS} milliseconds'
   where id = $1 and entity_id = $2 and key = $3 and (lease_holder is null or lease_until < now())
   returning ${UPLOAD}`;
-const WANT = 'update upload set is_requested = true where id = $1 and entity_id = $2 and key = $3';
+const REQUEST = 'update upload set is_requested = true where id = $1 and entity_id = $2 and key = $3';
 const RENEW = `
   update upload set lease_until = now() + interval '${LEASE_MS} milliseconds' where id = $1 and lease_holder = $2
   returning is_requested as "isRequested"`;
@@ -47,7 +47,7 @@ const RELEASE = `
   update upload set lease_holder = null, lease_until = null, is_requested = false where id = $1 and lease_holder = $2`;
 
 /**
- * Waits until an upload has no writer; the present writer is notified and stops between two chunks.
+ * Waits for the lease of an upload; its holder is notified and stops between two chunks.
  * @throws ServiceError - `not_found`: no such upload - `conflict` (`upload_in_use`): the writer does not stop in time
  */
 export async function acquireLease(
@@ -61,19 +61,19 @@ export async function acquireLease(
     const since = performance.now();
     const [upload] = await database.$queryRawUnsafe<Upload[]>(ACQUIRE, id, entityId, key, holder);
     if (upload !== undefined) return { upload, lease: startLease(deps, { id, holder, since }) };
-    if ((await database.$executeRawUnsafe(WANT, id, entityId, key)) === 0) throw noSuchUpload();
+    if ((await database.$executeRawUnsafe(REQUEST, id, entityId, key)) === 0) throw noSuchUpload();
     if (performance.now() > until) throw uploadInUse();
-    await sleep(ASK_EVERY_MS);
+    await sleep(POLL_EVERY_MS);
   }
 }
 
-/** A lease that is held since an instant of `performance.now()`, and is renewed until it is released. */
+/** A lease that was acquired at `since` (`performance.now()`), and is renewed until it is released. */
 export function startLease(
   { database, logger }: LeaseDeps,
   { id, holder, since }: { id: string; holder: string; since: number },
 ): UploadLease {
   let validUntil = since + LEASE_MS;
-  let give: ((reason: ServiceError) => void) | undefined;
+  let stop: ((reason: ServiceError) => void) | undefined;
   let renewing: Promise<void> | undefined;
   let isEnded = false;
 
@@ -81,16 +81,16 @@ export function startLease(
     const sentAt = performance.now();
     const [row] = await database.$queryRawUnsafe<{ isRequested: boolean }[]>(RENEW, id, holder);
     validUntil = row === undefined ? 0 : sentAt + LEASE_MS;
-    if (row?.isRequested === false || give === undefined) return;
+    if (row?.isRequested === false || stop === undefined) return;
     const reason = (await uploadExists(database, id)) ? uploadInUse() : noSuchUpload();
     // The work may have ended meanwhile.
-    const notify = give;
-    give = undefined;
-    notify?.(reason);
+    const stopWriter = stop;
+    stop = undefined;
+    stopWriter?.(reason);
   };
   const timer = setInterval(() => {
     renewing ??= renew()
-      .catch((err: unknown) => logger.warn({ err, upload: id }, 'lease not renewed, trying on'))
+      .catch((err: unknown) => logger.warn({ err, upload: id }, 'lease not renewed, retrying'))
       .finally(() => {
         renewing = undefined;
       });
@@ -99,21 +99,21 @@ export function startLease(
   return {
     holder,
     onRequested: (callback) => {
-      give = callback;
+      stop = callback;
     },
     assertValid: () => {
       if (performance.now() >= validUntil) throw uploadInUse();
     },
     endBy: async (change) => {
       clearInterval(timer);
-      give = undefined;
+      stop = undefined;
       const outcome = await change();
       isEnded = true;
       return outcome;
     },
     release: async () => {
       clearInterval(timer);
-      give = undefined;
+      stop = undefined;
       await renewing;
       if (isEnded) return;
       await database.$executeRawUnsafe(RELEASE, id, holder).catch((err: unknown) =>
