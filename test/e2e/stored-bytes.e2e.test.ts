@@ -57,10 +57,10 @@ const newDraft = (title: string) =>
 
 /** The output of the command for an operator of the machine. */
 async function kr(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const said = { out: '', err: '' };
-  const into = (name: keyof typeof said) => ({
+  const output = { out: '', err: '' };
+  const into = (name: keyof typeof output) => ({
     write: (text: string) => {
-      said[name] += text;
+      output[name] += text;
     },
   });
   const cwd = dirname(system.logDir);
@@ -70,14 +70,14 @@ async function kr(...args: string[]): Promise<{ code: number; out: string; err: 
     env: {},
     cwd,
   });
-  return { code, ...said };
+  return { code, ...output };
 }
 
 /** Also while the service is being started again. */
-const told = <Shown>(...args: string[]): Promise<Shown> =>
+const krJson = <Output>(...args: string[]): Promise<Output> =>
   until(async () => {
     const { code, out } = await kr(...args, '--json');
-    return code === 0 ? (JSON.parse(out) as Shown) : undefined;
+    return code === 0 ? (JSON.parse(out) as Output) : undefined;
   });
 
 interface Audit {
@@ -156,7 +156,7 @@ describe('kr admin files verify', () => {
     expect([code, err]).toEqual([1, '1 of 20 objects are not as they were stored.\n']);
     expect(out).toContain(`corrupt ${await objectOf(published, '7.bin')} (100 kB)`);
     expect(out).toContain(`    ${published.id} 7.bin\n`);
-    const report = await told<Report>('files', 'verify');
+    const report = await krJson<Report>('files', 'verify');
     expect(report.damaged_objects).toMatchObject([
       { damage: 'corrupt', files: [{ entity_id: published.id, key: '7.bin' }] },
     ]);
@@ -171,7 +171,7 @@ describe('kr admin files verify', () => {
     // A link to itself: the system refuses to open it.
     await symlink(path, path);
     expect((await kr('files', 'verify', '--now')).code).toBe(1);
-    const report = await told<Report>('files', 'verify');
+    const report = await krJson<Report>('files', 'verify');
     expect(report.damaged_objects).toMatchObject([{ damage: 'unreadable', files: [{ key: '8.bin' }] }]);
     await until(async () => (await metric('files_objects_unreadable')) === 1);
     await rename(`${path}.aside`, path);
@@ -181,19 +181,19 @@ describe('kr admin files verify', () => {
 
   test('goes on in the background where it was when the service was killed', async () => {
     expect((await kr('files', 'verify', '--start')).code).toBe(0);
-    const begun = await until(async () => {
-      const { latest } = await told<Report>('files', 'verify');
+    const started = await until(async () => {
+      const { latest } = await krJson<Report>('files', 'verify');
       return latest !== null && latest.objects >= 5 ? latest : undefined;
     });
-    expect([begun.finished_at, begun.objects < FILES]).toEqual([null, true]);
+    expect([started.finished_at, started.objects < FILES]).toEqual([null, true]);
     const pid = system.pid('files');
     system.kill('files', 'SIGKILL');
     await until(() => ![undefined, pid].includes(system.pid('files')));
-    const { latest } = await told<Report>('files', 'verify');
-    expect([latest?.id, (latest?.objects ?? 0) >= begun.objects]).toEqual([begun.id, true]);
+    const { latest } = await krJson<Report>('files', 'verify');
+    expect([latest?.id, (latest?.objects ?? 0) >= started.objects]).toEqual([started.id, true]);
     const { finished } = await until(async () => {
-      const report = await told<Report>('files', 'verify');
-      return report.finished?.id === begun.id ? report : undefined;
+      const report = await krJson<Report>('files', 'verify');
+      return report.finished?.id === started.id ? report : undefined;
     });
     expect([finished?.objects, finished?.objects_left]).toEqual([FILES, 0]);
   });
@@ -224,7 +224,7 @@ describe('kr admin files gc', () => {
     const draft = await newDraft('With a file for a while');
     const entry = await upload(author, draft, 'gone.bin', Buffer.from('for a while'));
     await author.sure('DELETE', link(entry, 'self'));
-    await told<Collected>('files', 'gc');
+    await krJson<Collected>('files', 'gc');
     await forgetFor3Days();
 
     const before = (await storedIds()).sort();
@@ -234,14 +234,14 @@ describe('kr admin files gc', () => {
       unreferenced_objects: { count: 1, bytes: 11 },
       unreferenced_blobs: { count: 1, bytes: 8 },
     };
-    expect(await told<Collected>('files', 'gc')).toEqual({ applied: false, ...counted });
+    expect(await krJson<Collected>('files', 'gc')).toEqual({ applied: false, ...counted });
     expect((await storedIds()).sort()).toEqual(before);
     const trial = await kr('files', 'gc');
     expect([trial.code, trial.err]).toEqual([
       0,
       'Nothing was removed; --apply does it. Nothing younger than 1m is touched.\n',
     ]);
-    expect(await told<Collected>('files', 'gc', '--apply')).toEqual({ applied: true, ...counted });
+    expect(await krJson<Collected>('files', 'gc', '--apply')).toEqual({ applied: true, ...counted });
     const after = await storedIds();
     expect([after.length, after.includes(old), after.includes(young)]).toEqual([
       before.length - 2,
@@ -274,9 +274,9 @@ describe('kr admin files gc', () => {
     await author.sure('POST', `/records/${first.id}/draft`);
     for (const { id } of [next, first]) await author.sure('DELETE', `/records/${id}/draft`);
     await until(async () => (await sql('select from entry where entity_id = $1', [next.id])).length === 0);
-    await told<Collected>('files', 'gc', '--apply');
+    await krJson<Collected>('files', 'gc', '--apply');
     await forgetFor3Days();
-    await told<Collected>('files', 'gc', '--apply');
+    await krJson<Collected>('files', 'gc', '--apply');
     expect(await storedIds()).toContain(await objectOf(first, 'kept.bin'));
     expect((await author.call('GET', `/records/${first.id}/files/kept.bin/content`)).text).toBe('kept');
   });
@@ -287,7 +287,7 @@ describe('kr admin files gc', () => {
     for (const key of ['a', 'b', 'c']) entries.push(await upload(author, draft, key, Buffer.from(key)));
     await system.relaunch('files', { ...METRICS(), FAILPOINT: 'files.gc.inside:kill' }, METRICS());
     for (const entry of entries) await author.sure('DELETE', link(entry, 'self'));
-    await told<Collected>('files', 'gc');
+    await krJson<Collected>('files', 'gc');
     await forgetFor3Days();
     const before = await storedIds();
     const pid = system.pid('files');
@@ -304,7 +304,7 @@ describe('kr admin files gc', () => {
     const left = (await storedIds()).filter((id) => before.includes(id));
     const yesterday = new Date(Date.now() - DAY_MS);
     for (const id of left) await utimes(pathOf(id), yesterday, yesterday);
-    const { unreferenced_blobs } = await told<Collected>('files', 'gc', '--apply');
+    const { unreferenced_blobs } = await krJson<Collected>('files', 'gc', '--apply');
     expect(unreferenced_blobs.count).toBeGreaterThanOrEqual(3);
     await everythingIsThere();
     expect((await kr('files', 'verify', '--now')).code).toBe(0);
@@ -322,16 +322,16 @@ describe('kr admin quota', () => {
   }
 
   test('shows the usage and limits of a user, and sets an individual limit', async () => {
-    const before = await told<Quota>('quota', 'show', '1');
+    const before = await krJson<Quota>('quota', 'show', '1');
     expect(before).toMatchObject({
       user_id: '1',
       limit_bytes: 50_000_000,
       is_default: true,
     });
     expect(before.used_bytes).toBeGreaterThanOrEqual(FILES * FILE_BYTES);
-    // An upload that was killed keeps for a while what it was promised.
+    // The reservation of a killed upload expires later.
     const limit = before.used_bytes + before.reserved_bytes + 1_000;
-    expect(await told<Quota>('quota', 'set', '1', String(limit))).toEqual({
+    expect(await krJson<Quota>('quota', 'set', '1', String(limit))).toEqual({
       ...before,
       limit_bytes: limit,
       is_default: false,
@@ -360,12 +360,14 @@ describe('kr admin quota', () => {
       ],
     ]);
     await author.sure('PUT', content, { bytes: randomBytes(1_000) });
-    expect(await told<Quota>('quota', 'show', '1')).toMatchObject({
+    expect(await krJson<Quota>('quota', 'show', '1')).toMatchObject({
       used_bytes: before.used_bytes + 1_000,
     });
-    expect(await told<Quota>('quota', 'set', '1', '1.5TB')).toMatchObject({ limit_bytes: 1.5e12 });
+    expect(await krJson<Quota>('quota', 'set', '1', '1.5TB')).toMatchObject({ limit_bytes: 1.5e12 });
     expect((await kr('quota', 'set', '1', 'default')).out).toContain('50 MB (default)');
-    expect(await told<Quota>('quota', 'show', before.user)).toEqual(await told<Quota>('quota', 'show', '1'));
+    expect(await krJson<Quota>('quota', 'show', before.user)).toEqual(
+      await krJson<Quota>('quota', 'show', '1'),
+    );
   });
 
   test('explains invalid input', async () => {

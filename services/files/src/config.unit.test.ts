@@ -63,8 +63,8 @@ describe('how stored bytes are read again', () => {
 
   test('is every thirty days by default', () => {
     expect(readConfig(inFolder).fixity).toEqual({ everyMs: 30 * 86_400_000, bytesPerSecond: 20_000_000 });
-    const told = { ...inFolder, FIXITY_CHECK_INTERVAL_MS: '0', FIXITY_CHECK_BYTES_PER_SECOND: '65536' };
-    expect(readConfig(told).fixity).toEqual({ everyMs: 0, bytesPerSecond: 65_536 });
+    const set = { ...inFolder, FIXITY_CHECK_INTERVAL_MS: '0', FIXITY_CHECK_BYTES_PER_SECOND: '65536' };
+    expect(readConfig(set).fixity).toEqual({ everyMs: 0, bytesPerSecond: 65_536 });
   });
 
   test('is never at a crawl', () => {

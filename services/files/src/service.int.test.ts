@@ -61,13 +61,13 @@ describe('the files service', () => {
   test('publishes completed and deleted files, once each, in order', async () => {
     const bus = connectBus({ servers: nats.url, name: 'test', logger: silent });
     const database = openDatabase(files.config.databaseUrl);
-    const heard: ReceivedEvent[] = [];
+    const received: ReceivedEvent[] = [];
     const consumer = startConsumer({
       connection: bus,
       durable: 'test-entries',
       subjects: ['knowledge.files.entry.completed', 'knowledge.files.entry.deleted'],
       handleBatch: async (events) => {
-        heard.push(...events.filter(({ aggregateId }) => aggregateId === 'events-0001'));
+        received.push(...events.filter(({ aggregateId }) => aggregateId === 'events-0001'));
       },
       recover: async () => undefined,
       database,
@@ -77,20 +77,20 @@ describe('the files service', () => {
     await files.upload('events-0001', 'b.txt', 'b');
     await files.client.commitUpload({ ticket: files.ticket('events-0001'), key: 'b.txt' }, GATEWAY);
     await files.client.deleteEntries({ ticket: files.ticket('events-0001'), all: true }, GATEWAY);
-    await until(() => Promise.resolve(heard.length >= 4));
-    const seen = heard.map(({ subject, payload }) => [
+    await until(() => Promise.resolve(received.length >= 4));
+    const summaries = received.map(({ subject, payload }) => [
       subject.split('.').at(-1),
       'key' in payload && payload.key,
     ]);
-    expect(seen.slice(0, 2)).toEqual([
+    expect(summaries.slice(0, 2)).toEqual([
       ['completed', 'a.txt'],
       ['completed', 'b.txt'],
     ]);
-    expect(seen.slice(2).sort()).toEqual([
+    expect(summaries.slice(2).sort()).toEqual([
       ['deleted', 'a.txt'],
       ['deleted', 'b.txt'],
     ]);
-    const revisions = heard.map(({ revision }) => revision);
+    const revisions = received.map(({ revision }) => revision);
     expect(revisions).toEqual(revisions.toSorted((a, b) => a - b));
     await consumer.stop();
     await bus.close();

@@ -189,15 +189,15 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
 
     test('reports, while more bytes arrive, how many are durable', async () => {
       const store = await makeStore();
-      const told: number[] = [];
+      const durable: number[] = [];
       const parts = Array.from({ length: 10 }, () => randomBytes(1_048_576));
       const outcome = await store.append(randomUUID(), chunks(...parts), {
         ...PART,
         from: 0,
         durableEvery: 4_194_304,
-        onDurable: async (totalBytes) => void told.push(totalBytes),
+        onDurable: async (totalBytes) => void durable.push(totalBytes),
       });
-      expect([outcome, told]).toEqual([appended(10_485_760), [4_194_304, 8_388_608]]);
+      expect([outcome, durable]).toEqual([appended(10_485_760), [4_194_304, 8_388_608]]);
     });
 
     test('writes nothing more for a writer that may not', async () => {

@@ -164,12 +164,12 @@ describe.each(['EIO', 'ENOSPC'])('%s of the file system', (code) => {
     const failed = await atEachCall(code, async ({ store, sound }, failedCall) => {
       const id = randomUUID();
       await sound.append(id, chunks('ab'), PART);
-      let told = 2;
+      let durableBytes = 2;
       const adding = store.append(id, chunks('cde', 'fgh'), {
         ...PART,
         from: 2,
         onDurable: async (total) => {
-          told = total;
+          durableBytes = total;
         },
       });
       const [outcome] = await Promise.allSettled([adding]);
@@ -178,9 +178,9 @@ describe.each(['EIO', 'ENOSPC'])('%s of the file system', (code) => {
       if (name === undefined) return;
       if (code === 'ENOSPC') expect(outcome).toMatchObject({ reason: { kind: 'insufficient_storage' } });
       await trustsNoMore(store, code === 'EIO' && isSync(name), () =>
-        store.append(id, chunks('x'), { ...PART, from: told }),
+        store.append(id, chunks('x'), { ...PART, from: durableBytes }),
       );
-      await sound.append(id, chunks('cdefgh'.slice(told - 2)), { ...PART, from: told });
+      await sound.append(id, chunks('cdefgh'.slice(durableBytes - 2)), { ...PART, from: durableBytes });
       await sound.complete(id, 8);
       expect(await text((await sound.open(id)).stream())).toBe('abcdefgh');
     });

@@ -36,7 +36,7 @@ test.each([1_000, 1_000_000, undefined])(
 
 test('many at once do not mix', async () => {
   const sizes = Array.from({ length: 40 }, (_, index) => index * 20_000);
-  const told = await Promise.all(
+  const allDigests = await Promise.all(
     sizes.map(async (size) => {
       const hash = newHash();
       for (let at = 0; at < size; at += 50_000)
@@ -46,7 +46,7 @@ test('many at once do not mix', async () => {
       return digests;
     }),
   );
-  expect(told).toEqual(sizes.map((size) => digestsOf(BYTES.subarray(0, size))));
+  expect(allDigests).toEqual(sizes.map((size) => digestsOf(BYTES.subarray(0, size))));
 });
 
 test('threads that end by a defect fail their hashes as retryable, are logged, and the next hash starts others', async () => {

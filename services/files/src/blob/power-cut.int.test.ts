@@ -49,7 +49,7 @@ class Users {
 
   /** The object is reported as stored. */
   #stored(id: string, content: string): () => void {
-    return this.disk.promise({
+    return this.disk.guarantee({
       name: `object ${content}`,
       paths: [this.#objectOf(id)],
       isIntact: (bytes) => String(bytes) === content,
@@ -63,8 +63,8 @@ class Users {
 
   /** Reports the durable size of an upload each time. */
   async append(store: BlobStore, id: string, from: string, source: AsyncIterable<Uint8Array>, whole: string) {
-    const told = (total: number) =>
-      this.disk.promise({
+    const guarantee = (total: number) =>
+      this.disk.guarantee({
         name: `the first ${total} bytes of ${whole}`,
         paths: [join(this.#root, 'incomplete', id), this.#objectOf(id)],
         isIntact: (bytes) => String(bytes).startsWith(whole.slice(0, total)),
@@ -73,9 +73,9 @@ class Users {
       ...ROOMY,
       from: from.length,
       durableEvery: 4,
-      onDurable: async (total) => void told(total),
+      onDurable: async (total) => void guarantee(total),
     });
-    told(totalBytes);
+    guarantee(totalBytes);
     return totalBytes;
   }
 
@@ -95,8 +95,8 @@ class Users {
 function idleSyncs(root: string, recording: Recording): string[] {
   const idle = recording.syncs.filter((left) => {
     const syncs = recording.syncs.filter((sync) => sync !== left);
-    const { changes, promised, moments } = recording;
-    return tryPowerCuts(root, { changes, promised, moments, syncs }).broken.length === 0;
+    const { changes, guarantees, moments } = recording;
+    return tryPowerCuts(root, { changes, guarantees, moments, syncs }).broken.length === 0;
   });
   return idle.map(({ of }) => (typeof of === 'string' ? relative(root, of) : `file ${of}`));
 }
@@ -128,7 +128,7 @@ describe('a power cut', () => {
     await Promise.allSettled([users.complete(one, id), users.complete(other, id)]);
     replaced();
     await one.writeStoreId('the id');
-    users.disk.promise({
+    users.disk.guarantee({
       name: 'the id',
       paths: [one.storeIdPath],
       isIntact: (bytes) => String(bytes) === 'the id\n',
@@ -154,7 +154,7 @@ describe('a power cut', () => {
         const store = await users.store();
         await store.writeStoreId('the id');
         const isIntact = (bytes: Buffer) => String(bytes) === 'the id\n';
-        users.disk.promise({ name: 'the id', paths: [store.storeIdPath], isIntact });
+        users.disk.guarantee({ name: 'the id', paths: [store.storeIdPath], isIntact });
       },
     },
   ])('would take from $name if any one of its syncs were left out', async ({ use, idle }) => {
@@ -172,27 +172,27 @@ describe('a power cut', () => {
     const id = randomUUID();
     await users.resumable(await users.store(), id);
     const { disk } = users;
-    const seen = new Set<string>();
+    const states = new Set<string>();
     for (let moment = 1; moment <= disk.moments; moment += 1) {
-      for (const fate of ['lost', 'kept'] as const) {
+      for (const fate of ['lost', 'survives'] as const) {
         const state = stateAt(root, disk, moment, fate);
-        const known = disk.promised.filter(({ since }) => since <= moment).length;
-        const name = JSON.stringify([known, [...state].map(([path, bytes]) => [path, String(bytes)])]);
-        if (seen.has(name)) continue;
-        seen.add(name);
-        expect(await goneOn(root, state, id, toldBy(disk, moment))).toBe('abcdefghijkl');
+        const count = disk.guarantees.filter(({ since }) => since <= moment).length;
+        const name = JSON.stringify([count, [...state].map(([path, bytes]) => [path, String(bytes)])]);
+        if (states.has(name)) continue;
+        states.add(name);
+        expect(await goneOn(root, state, id, durableAt(disk, moment))).toBe('abcdefghijkl');
       }
     }
-    expect(seen.size).toBeGreaterThan(10);
+    expect(states.size).toBeGreaterThan(10);
   });
 });
 
 /** The number of bytes reported to a client as durable. */
-function toldBy({ promised }: Recording, moment: number): number {
-  const told = promised
+function durableAt({ guarantees }: Recording, moment: number): number {
+  const guarantee = guarantees
     .filter(({ since }) => since <= moment)
     .map(({ name }) => /the first (\d+)/.exec(name)?.[1] ?? '12');
-  return Math.max(0, ...told.map(Number));
+  return Math.max(0, ...guarantee.map(Number));
 }
 
 /** The upload after a process has found this disk and finished it. */

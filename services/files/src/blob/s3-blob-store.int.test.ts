@@ -102,12 +102,12 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
     ])('knows a %s object again whose acknowledgement was lost', async (_name, method, size) => {
       const proxy = await FaultProxy.start(endpoint.host);
       try {
-        const given = await settings();
-        const direct = openS3Bucket(given);
-        const store = storeOn(openS3Bucket({ ...given, endpoint: new URL(`http://${proxy.address}`) }));
+        const options = await settings();
+        const direct = openS3Bucket(options);
+        const store = storeOn(openS3Bucket({ ...options, endpoint: new URL(`http://${proxy.address}`) }));
         const id = randomUUID();
         const isLast = (sent: Buffer | string) =>
-          String(sent).includes(`${method} /${given.bucket}/objects/${id}`) &&
+          String(sent).includes(`${method} /${options.bucket}/objects/${id}`) &&
           !String(sent).includes('uploads');
         proxy.cutNext({ direction: 'to client', afterBytes: 0, when: isLast });
         const bytes = randomBytes(size);
@@ -123,8 +123,8 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
     test('ends a download that the store has cut off as a failure', async () => {
       const proxy = await FaultProxy.start(endpoint.host);
       try {
-        const given = await settings();
-        const store = storeOn(openS3Bucket({ ...given, endpoint: new URL(`http://${proxy.address}`) }));
+        const options = await settings();
+        const store = storeOn(openS3Bucket({ ...options, endpoint: new URL(`http://${proxy.address}`) }));
         const id = randomUUID();
         await store.write(id, chunks(randomBytes(4 * MIB)), ROOMY);
         const blob = await store.open(id);
@@ -152,18 +152,18 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
     });
 
     test('is not ready without its bucket, and reports an unavailable store as such', async () => {
-      const given = await settings();
-      await expect(openS3Bucket({ ...given, bucket: 'no-such-bucket' }).check()).rejects.toThrow();
-      const away = storeOn(openS3Bucket({ ...given, endpoint: new URL('http://127.0.0.1:9') }));
+      const options = await settings();
+      await expect(openS3Bucket({ ...options, bucket: 'no-such-bucket' }).check()).rejects.toThrow();
+      const away = storeOn(openS3Bucket({ ...options, endpoint: new URL('http://127.0.0.1:9') }));
       await expect(away.check()).rejects.toThrow('ECONNREFUSED');
     });
 
     test('times out on a silent store', async () => {
       const proxy = await FaultProxy.start(endpoint.host);
       try {
-        const given = await settings();
+        const options = await settings();
         const silent = openS3Bucket({
-          ...given,
+          ...options,
           endpoint: new URL(`http://${proxy.address}`),
           idleMs: 100,
         });
@@ -177,18 +177,18 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
     test('a reader that stops does not wait for a silent store', async () => {
       const proxy = await FaultProxy.start(endpoint.host);
       try {
-        const given = await settings();
+        const options = await settings();
         const id = randomUUID();
-        await storeOn(openS3Bucket(given)).write(id, chunks('abc'), ROOMY);
+        await storeOn(openS3Bucket(options)).write(id, chunks('abc'), ROOMY);
         const silent = openS3Bucket({
-          ...given,
+          ...options,
           endpoint: new URL(`http://${proxy.address}`),
           idleMs: 600_000,
         });
         let isAsked = false;
-        const read: S3Bucket['read'] = (...asked) => {
+        const read: S3Bucket['read'] = (...request) => {
           isAsked = true;
-          return silent.read(...asked);
+          return silent.read(...request);
         };
         const blob = await storeOn({ ...silent, read }).open(id);
         proxy.inflict({ kind: 'black hole' });
@@ -241,23 +241,27 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
 
     test.each([0, 3, 20 * MIB - 1])(
       'continues at byte %d, the last one that its process reported before it died',
-      async (told) => {
+      async (durableBytes) => {
         const bucket = await openBucket();
         const store = storeOn(bucket);
         const id = randomUUID();
-        if (told > 0) await store.append(id, chunks(bytes.subarray(0, told)), { ...PART, from: 0 });
+        if (durableBytes > 0)
+          await store.append(id, chunks(bytes.subarray(0, durableBytes)), { ...PART, from: 0 });
         // More was made durable than reported, and with other bytes.
         const unheard = chunks(...Array.from({ length: 19 }, () => randomBytes(MIB)));
         const dying = store.append(id, unheard, {
           ...PART,
-          from: told,
+          from: durableBytes,
           durableEvery: 17 * MIB,
           onDurable: async () => {
             throw new Error('died');
           },
         });
         await expect(dying).rejects.toThrow('died');
-        await storeOn(bucket).append(id, chunks(bytes.subarray(told)), { ...PART, from: told });
+        await storeOn(bucket).append(id, chunks(bytes.subarray(durableBytes)), {
+          ...PART,
+          from: durableBytes,
+        });
         await storeOn(bucket).complete(id, 40 * MIB);
         expect(md5(await contentOf(store, id))).toBe(md5(bytes));
       },
@@ -352,10 +356,10 @@ function failingAt(bucket: S3Bucket, nth: number): { bucket: S3Bucket; calls(): 
     get: (target, name, receiver) => {
       const member: unknown = Reflect.get(target, name, receiver);
       if (typeof member !== 'function') return member;
-      return (...given: unknown[]) => {
+      return (...values: unknown[]) => {
         calls += 1;
         if (calls === nth) return failedCall(nth);
-        return Reflect.apply(member, target, given);
+        return Reflect.apply(member, target, values);
       };
     },
   });

@@ -116,10 +116,10 @@ describe('a disk that is not mounted', () => {
   });
 });
 
-let said: string[] = [];
+let logged: string[] = [];
 const logger = createLogger('files', {
   write: (line: string) => {
-    said.push(JSON.parse(line).storage_problem ?? JSON.parse(line).msg);
+    logged.push(JSON.parse(line).storage_problem ?? JSON.parse(line).msg);
   },
 });
 
@@ -151,7 +151,7 @@ describe('a store', () => {
       await files.sql.query(`delete from ${table}`);
     folder = await mkdtemp(join(tmpdir(), 'verified-store-'));
     folders.push(folder);
-    said = [];
+    logged = [];
   });
   afterAll(() => Promise.all(folders.map((path) => rm(path, { recursive: true }))));
 
@@ -189,7 +189,7 @@ describe('a store', () => {
     await Promise.all(stores.map((store) => store.write(randomUUID(), source('x'), { maxBytes: 1 })));
     const { id, claimed_at: claimedAt } = await identity();
     expect([await readFile(idFile(), 'utf8'), claimedAt]).toEqual([`${id}\n`, expect.any(Date)]);
-    expect(said).toEqual([]);
+    expect(logged).toEqual([]);
   });
 
   test('whose id was not written because of a crash gets it then', async () => {
@@ -210,17 +210,17 @@ describe('a store', () => {
     expect((await identity()).claimed_at).toEqual(expect.any(Date));
   });
 
-  /** Room that was promised to an upload at once. */
-  const promised = (id: string, ends: string) =>
+  /** A reservation of a PUT. */
+  const reserve = (id: string, ends: string) =>
     files.sql.query('insert into reservation (id, entity_id, bytes, expires_at) values ($1, $2, 5, $3)', [
       id,
-      'promised',
+      'reserved',
       ends,
     ]);
 
   test.each<{ name: string; prepare: (id: string) => Promise<unknown> }>([
-    { name: 'at once', prepare: (id) => promised(id, '2199-01-01') },
-    { name: 'at once, whose time is over,', prepare: (id) => promised(id, '2026-01-01') },
+    { name: 'at once', prepare: (id) => reserve(id, '2199-01-01') },
+    { name: 'at once, whose time is over,', prepare: (id) => reserve(id, '2026-01-01') },
     {
       name: 'in parts',
       prepare: async (id) => {
@@ -241,7 +241,7 @@ describe('a store', () => {
       const store = await storeOf(folder);
       await store.check();
       expect((await identity()).claimed_at).toEqual(expect.any(Date));
-      expect([await read(store, id), said]).toEqual(['left', []]);
+      expect([await read(store, id), logged]).toEqual(['left', []]);
     },
   );
 
@@ -257,11 +257,11 @@ describe('a store', () => {
         await store.check();
       }
       expect([(await identity()).claimed_at, await readdir(join(folder, 'tmp'))]).toEqual([null, []]);
-      expect(said).toEqual(['the id of the storage of files cannot be written, retrying']);
+      expect(logged).toEqual(['the id of the storage of files cannot be written, retrying']);
       isMarkable = true;
       await store.check();
-      const { id: wanted, claimed_at: claimedAt } = await identity();
-      expect([await readFile(idFile(), 'utf8'), claimedAt]).toEqual([`${wanted}\n`, expect.any(Date)]);
+      const { id: expected, claimed_at: claimedAt } = await identity();
+      expect([await readFile(idFile(), 'utf8'), claimedAt]).toEqual([`${expected}\n`, expect.any(Date)]);
     },
   );
 
@@ -320,13 +320,13 @@ describe('a store', () => {
         await expect(store.open(id)).rejects.toMatchObject(AWAY);
         await expect(store.check()).rejects.toMatchObject(AWAY);
       }
-      expect(said).toEqual([`The storage of files cannot be read: ${code}: open`]);
+      expect(logged).toEqual([`The storage of files cannot be read: ${code}: open`]);
       isBroken = false;
       expect(await read(store, id)).toBe('bytes');
     },
   );
 
-  test.each<{ name: string; prepare: () => Promise<unknown>; told: RegExp }>([
+  test.each<{ name: string; prepare: () => Promise<unknown>; problem: RegExp }>([
     {
       name: 'that has lost its id',
       prepare: async () => {
@@ -334,7 +334,8 @@ describe('a store', () => {
         await holds('bytes', { isNamed: false });
         await rm(idFile());
       },
-      told: /^The storage of files is not the one of this database: .*store-id is missing\. Mount the disk/,
+      problem:
+        /^The storage of files is not the one of this database: .*store-id is missing\. Mount the disk/,
     },
     {
       name: 'of another database',
@@ -342,7 +343,7 @@ describe('a store', () => {
         await holds('bytes', { isNamed: false });
         await writeFile(idFile(), randomUUID());
       },
-      told: /^The storage of files is that of another database: .*store-id is [0-9a-f-]{36}\. Give/,
+      problem: /^The storage of files is that of another database: .*store-id is [0-9a-f-]{36}\. Give/,
     },
     {
       name: 'without an id and without any of the objects of the database',
@@ -351,25 +352,25 @@ describe('a store', () => {
         await rm(join(folder, 'objects'), { recursive: true });
         await holds('bytes', { isNamed: false });
       },
-      told: /^The storage of files has none of the objects in the database\. Mount/,
+      problem: /^The storage of files has none of the objects in the database\. Mount/,
     },
     {
       name: 'without an id, with objects, under a database that is new',
       prepare: () => holds('bytes', { isNamed: false }),
-      told: /^The storage has files and the database knows of none\. Give/,
+      problem: /^The storage has files and the database knows of none\. Give/,
     },
     {
       name: 'without an id, with objects, under a database that knows of uploads, but of none of these',
       prepare: async () => {
-        await promised(randomUUID(), '2199-01-01');
+        await reserve(randomUUID(), '2199-01-01');
         await holds('bytes', { isNamed: false });
         await holds('bytes', { isNamed: false });
       },
-      told: /^The storage has files and the database knows of none\. Give/,
+      problem: /^The storage has files and the database knows of none\. Give/,
     },
   ])(
     '$name is neither written, read, listed nor cleaned, reports the next step, and may be adopted',
-    async ({ prepare, told }) => {
+    async ({ prepare, problem }) => {
       await prepare();
       const store = await storeOf(folder);
       const ids = await storedIn(folder);
@@ -401,14 +402,14 @@ describe('a store', () => {
       ])
         await expect(use()).rejects.toMatchObject(AWAY);
       expect(await storedIn(folder)).toEqual(ids);
-      expect(said).toEqual([expect.stringMatching(told)]);
+      expect(logged).toEqual([expect.stringMatching(problem)]);
 
-      const { id: wanted } = await identity();
-      expect(said[0]).toContain(`write ${wanted} into ${idFile()}.`);
-      await writeFile(idFile(), wanted);
+      const { id: expected } = await identity();
+      expect(logged[0]).toContain(`write ${expected} into ${idFile()}.`);
+      await writeFile(idFile(), expected);
       await store.check();
       expect(await text((await store.open(id)).stream())).toBe('bytes');
-      expect(said.at(-1)).toBe('the storage of files is the known one again');
+      expect(logged.at(-1)).toBe('the storage of files is used again');
     },
   );
 

@@ -23,7 +23,8 @@ const seal = (publicationId: string, entityIds: string[], epoch = 1) =>
 const decide = (publicationId: string, isCommitted: boolean, publishedIds: string[] = []) =>
   files.client.decideBuckets({ publicationId, isCommitted, publishedIds }, PACKAGES);
 /** The number of queries to the coordinator about it; old seals are queried in addition. */
-const timesAsked = (publicationId: string) => files.asked.filter((ids) => ids.includes(publicationId)).length;
+const timesQueried = (publicationId: string) =>
+  files.queriedPublications.filter((ids) => ids.includes(publicationId)).length;
 const stateOf = async (entityId: string) => {
   const { rows } = await files.sql.query('select state from bucket where entity_id = $1', [entityId]);
   return rows.map(({ state }) => state)[0];
@@ -99,11 +100,11 @@ describe('a seal', () => {
     await files.upload('undecid-001', 'a.txt', 'abc');
     await seal('x-undecided', ['undecid-001']);
     files.decisions.set('x-undecided', 'DECISION_UNDECIDED');
-    files.asked.length = 0;
+    files.queriedPublications.length = 0;
     expect(await everyWrite('undecid-001', 'a.txt')).toEqual(
       allRefused(LOCKED, [409, LOCKED.message, '1', 'draft_locked']),
     );
-    expect(timesAsked('x-undecided')).toBeGreaterThanOrEqual(7);
+    expect(timesQueried('x-undecided')).toBeGreaterThanOrEqual(7);
     expect((await files.get('undecid-001', 'a.txt')).status).toBe(200);
   });
 
@@ -119,11 +120,11 @@ describe('a seal', () => {
     await files.upload('commitd-001', 'a.txt', 'abc');
     await seal('x-committed', ['commitd-001', 'commitd-002']);
     files.decisions.set('x-committed', 'DECISION_COMMITTED');
-    files.asked.length = 0;
+    files.queriedPublications.length = 0;
     expect(await everyWrite('commitd-001', 'a.txt')).toEqual(
       allRefused(IMMUTABLE, [403, IMMUTABLE.message, undefined, 'files_immutable']),
     );
-    expect(timesAsked('x-committed')).toBeLessThan(3);
+    expect(timesQueried('x-committed')).toBeLessThan(3);
     expect(await stateOf('commitd-002')).toBe('immutable');
     await decide('x-committed', true, ['commitd-001', 'commitd-002']);
     expect(String((await files.get('commitd-001', 'a.txt')).body)).toBe('abc');

@@ -181,8 +181,8 @@ describe('an archive', () => {
     ['no ticket', { 'kr-ticket': () => '' }, 'HEAD', 401],
     ['PUT', {}, 'PUT', 405],
     ['POST', {}, 'POST', 405],
-  ])('is not given for %s', async (_, given, method, status) => {
-    const headers = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value()]));
+  ])('is not sent for %s', async (_, conditions, method, status) => {
+    const headers = Object.fromEntries(Object.entries(conditions).map(([name, value]) => [name, value()]));
     expect((await archive('all-0000001', headers, method)).status).toBe(status);
   });
 

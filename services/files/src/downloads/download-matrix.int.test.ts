@@ -27,7 +27,7 @@ const UNCHANGED = '304';
 const FAILED = '412';
 
 /** Method, headers, and what RFC 9110 lets a server answer of the twelve bytes `hello world\n`. */
-const OF_TWELVE_BYTES: [method: string, headers: Record<string, string>, seen: string][] = [
+const OF_TWELVE_BYTES: [method: string, headers: Record<string, string>, summary: string][] = [
   ['GET', {}, ALL],
   ['HEAD', {}, '200'],
 
@@ -208,7 +208,7 @@ function ask(method: string, entityId: string, key: string, headers: Record<stri
   return files.get(entityId, key, { 'kr-ticket': ticket, ...headers }, method);
 }
 
-function told(headers: Record<string, string>, file: Validators): Record<string, string> {
+function requestHeaders(headers: Record<string, string>, file: Validators): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value]) => {
     const stood = Object.entries(STANDS_FOR).reduce(
       (text, [word, of]) => text.replace(word, of(file)),
@@ -220,7 +220,7 @@ function told(headers: Record<string, string>, file: Validators): Record<string,
 }
 
 /** An answer in one line: its status, and its declared range. */
-function seen(method: string, { status, headers, body }: Answer): string {
+function summary(method: string, { status, headers, body }: Answer): string {
   if (method === 'HEAD' || status === 304 || status === 412) return String(status);
   if (status === 416) return `416 ${headers['content-range']?.replace('bytes ', '')}`;
   if (status !== 206) return `${status} ${body}`;
@@ -258,8 +258,8 @@ describe.each(['draft', 'published'])('a file that is a %s', (entityId) => {
     test.each(cases)('answers %s with %j by %j', async (method, headers, expected) => {
       const file = validators.get(`${entityId} ${key}`);
       if (file === undefined) throw new Error('the file was not uploaded');
-      const answer = await ask(method, entityId, key, told(headers, file));
-      expect(seen(method, answer)).toBe(expected);
+      const answer = await ask(method, entityId, key, requestHeaders(headers, file));
+      expect(summary(method, answer)).toBe(expected);
       checkHeaders(method, answer, file, size);
     });
   });

@@ -29,7 +29,7 @@ describe('a whole file that is compared with the stored checksum', () => {
     ['of many chunks', 'large.bin', LARGE],
     ['of a few bytes', 'small.txt', Buffer.from('abc')],
     ['of none', 'empty.txt', Buffer.alloc(0)],
-  ])('is given as it was stored: one %s', async (_, key, bytes) => {
+  ])('is sent as it was stored: one %s', async (_, key, bytes) => {
     await files.upload(ENTITY, key, bytes);
     const whole = await files.get(ENTITY, key);
     expect([whole.status, whole.body.equals(bytes)]).toEqual([200, true]);

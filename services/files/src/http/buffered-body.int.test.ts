@@ -70,10 +70,10 @@ test('a slow hash reads the received bytes, two chunks behind the reader, before
   const buffers = watchedBuffers();
   outgoing.end(sent);
   const hash = createHash('md5');
-  let [given, hashed, furthest] = [0, 0, 0];
+  let [yielded, hashed, furthest] = [0, 0, 0];
   let before = Promise.resolve();
   const update = (chunk: Uint8Array) => {
-    given += 1;
+    yielded += 1;
     before = before.then(async () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       hash.update(chunk);
@@ -82,8 +82,8 @@ test('a slow hash reads the received bytes, two chunks behind the reader, before
     return before;
   };
   for await (const _ of bufferedBody(incoming, { ...PATIENT, buffers, hash: { update } }))
-    furthest = Math.max(furthest, given - hashed);
-  expect([furthest, hashed]).toEqual([3, given]);
+    furthest = Math.max(furthest, yielded - hashed);
+  expect([furthest, hashed]).toEqual([3, yielded]);
   expect(hash.digest('hex')).toBe(createHash('md5').update(sent).digest('hex'));
   expect(buffers.inUse()).toBe(0);
 });
@@ -126,19 +126,19 @@ const HURRIED = { idleMs: 20, minBytesPerSecond: 1 };
 
 async function watched() {
   const { outgoing, incoming } = await sending();
-  const seen = { stalls: 0 };
+  const counts = { stalls: 0 };
   const onStall = () => {
-    seen.stalls += 1;
+    counts.stalls += 1;
   };
   const body = bufferedBody(incoming, { ...READER, buffers: chunkBuffers(), progress: HURRIED, onStall });
-  return { outgoing, incoming, seen, body, first: body.next() };
+  return { outgoing, incoming, counts, body, first: body.next() };
 }
 
 /** The time that several silent clients need one after the other until each is reported. */
 async function severalStalls() {
   for (let count = 0; count < 4; count += 1) {
     const silent = await watched();
-    await until(() => silent.seen.stalls > 0);
+    await until(() => silent.counts.stalls > 0);
     silent.incoming.destroy();
     await expect(silent.first).rejects.toThrow();
   }
@@ -147,7 +147,7 @@ async function severalStalls() {
 test('a silent client is reported once', async () => {
   const silent = await watched();
   await severalStalls();
-  expect(silent.seen.stalls).toBe(1);
+  expect(silent.counts.stalls).toBe(1);
   silent.incoming.destroy();
   await expect(silent.first).rejects.toThrow();
 });
@@ -157,24 +157,24 @@ test('a reader that takes nothing is no stall of its client', async () => {
   unread.outgoing.write(randomBytes(8 * CHUNK_BYTES));
   expect((await unread.first).value).toHaveLength(CHUNK_BYTES);
   await until(() => unread.incoming.isPaused());
-  unread.seen.stalls = 0;
+  unread.counts.stalls = 0;
   await severalStalls();
-  expect(unread.seen.stalls).toBe(0);
+  expect(unread.counts.stalls).toBe(0);
   await unread.body.return(undefined);
 });
 
 test.each(['ended', 'aborted'])(
   'a body that has %s does not stall, however slow its reader is',
   async (how) => {
-    const { outgoing, incoming, seen, body, first } = await watched();
+    const { outgoing, incoming, counts, body, first } = await watched();
     if (how === 'ended') outgoing.end(randomBytes(CHUNK_BYTES + 1));
     else outgoing.write(randomBytes(CHUNK_BYTES + 1));
     expect((await first).value).toHaveLength(CHUNK_BYTES);
     if (how === 'aborted') outgoing.destroy();
     await until(() => incoming.readableEnded || incoming.destroyed);
-    seen.stalls = 0;
+    counts.stalls = 0;
     await severalStalls();
-    expect(seen.stalls).toBe(0);
+    expect(counts.stalls).toBe(0);
     await body.return(undefined);
   },
 );

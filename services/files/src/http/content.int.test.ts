@@ -119,9 +119,9 @@ describe('an upload', () => {
     );
     await until(async () => (await files.storedFiles()).tmp.length === 1);
     socket.end();
-    let heard = '';
-    for await (const chunk of socket) heard += chunk;
-    expect(heard).toContain('{"status":400,"message":"Content-Length does not match file size."}');
+    let answer = '';
+    for await (const chunk of socket) answer += chunk;
+    expect(answer).toContain('{"status":400,"message":"Content-Length does not match file size."}');
     await noTemporaryFile();
     const ticket = files.ticket('cut-0000002');
     const { entries } = await files.client.listEntries({ ticket }, GATEWAY);
@@ -143,10 +143,10 @@ describe('an upload', () => {
   ])('that is no HTTP is answered in the same form: %#', async (bytes, status) => {
     const socket = connect(files.service.contentPort, '127.0.0.1');
     socket.write(bytes);
-    let heard = '';
-    for await (const chunk of socket) heard += chunk;
-    expect(heard.slice(0, 12)).toBe(`HTTP/1.1 ${status}`);
-    expect(JSON.parse(heard.split('\r\n\r\n')[1] ?? '')).toEqual({
+    let answer = '';
+    for await (const chunk of socket) answer += chunk;
+    expect(answer.slice(0, 12)).toBe(`HTTP/1.1 ${status}`);
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toEqual({
       status: Number(status),
       message: expect.any(String),
     });

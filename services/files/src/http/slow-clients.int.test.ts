@@ -28,15 +28,15 @@ async function opened(): Promise<Socket> {
 }
 
 /** A socket whose closing by the other side is observed; received bytes are kept. */
-function heard(socket: Socket): { text: string; isClosed: boolean } {
-  const seen = { text: '', isClosed: false };
+function received(socket: Socket): { text: string; isClosed: boolean } {
+  const state = { text: '', isClosed: false };
   socket.on('data', (chunk: Buffer) => {
-    seen.text += chunk;
+    state.text += chunk;
   });
   socket.once('close', () => {
-    seen.isClosed = true;
+    state.isClosed = true;
   });
-  return seen;
+  return state;
 }
 
 describe('a client', () => {
@@ -68,12 +68,12 @@ describe('a client', () => {
 
   test('that sends its head a byte at a time is cut off', async () => {
     const socket = await opened();
-    const seen = heard(socket);
+    const state = received(socket);
     socket.write('GET /content/steady-0001/a.txt HTTP/1.1\r\nhost: x\r\n');
     const drip = setInterval(() => socket.writable && socket.write('x'), 500);
-    await until(async () => seen.isClosed);
+    await until(async () => state.isClosed);
     clearInterval(drip);
-    expect(seen.text).toMatch(/^HTTP\/1\.1 408 /);
+    expect(state.text).toMatch(/^HTTP\/1\.1 408 /);
   });
 
   test('is answered beside two thousand that are idle, and these are not kept', async () => {
@@ -82,7 +82,7 @@ describe('a client', () => {
       const open = async (_: unknown, index: number) => {
         const socket = await opened();
         // From the first moment on: on a busy machine it is closed before all the others are open.
-        idle.push(heard(socket));
+        idle.push(received(socket));
         // Half of them send nothing at all, the others the start of a request.
         if (index % 2 === 0) socket.write('PUT /content/a/b HTTP/1.1\r\nhost: x\r\n');
       };

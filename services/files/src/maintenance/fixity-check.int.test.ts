@@ -51,10 +51,10 @@ function operationsOf({ service }: FilesUnderTest): Operations {
 const pathOf = (id: string) => files.pathOf(id);
 
 /** Verifies all objects at once, and returns the results. */
-async function checked(asked = operations): Promise<ReadFixityReportResponse__Output> {
-  const { id } = await asked.startFixityCheck({ isUnthrottled: true }, GATEWAY);
+async function checked(client = operations): Promise<ReadFixityReportResponse__Output> {
+  const { id } = await client.startFixityCheck({ isUnthrottled: true }, GATEWAY);
   return until(async () => {
-    const report = await asked.readFixityReport({}, GATEWAY);
+    const report = await client.readFixityReport({}, GATEWAY);
     return report.finished?.id === id ? report : undefined;
   });
 }
@@ -168,7 +168,7 @@ describe('a fixity check', () => {
     const [swept = '', gone = ''] = await stored(2);
     await rm(pathOf(gone));
     const store = await openBlobStore(files.config.store, STORE_DEPS);
-    const said: { objectId: string; damage: string }[] = [];
+    const logged: { objectId: string; damage: string }[] = [];
     const reading = fixityChecker({
       database,
       blobs: {
@@ -183,12 +183,12 @@ describe('a fixity check', () => {
       },
       now: () => new Date(),
       newId: randomUUID,
-      logger: createLogger('files', { write: (line: string) => said.push(JSON.parse(line)) }),
+      logger: createLogger('files', { write: (line: string) => logged.push(JSON.parse(line)) }),
       fixity: { everyMs: 0, bytesPerSecond: FAST },
     });
     await files.sql.query('insert into fixity_check (started_at, is_unthrottled) values (now(), true)');
     await reading.work();
-    expect(said).toMatchObject([{ objectId: gone, damage: 'missing' }]);
+    expect(logged).toMatchObject([{ objectId: gone, damage: 'missing' }]);
     expect((await operations.readFixityReport({}, GATEWAY)).damaged).toBe('1');
   });
 
@@ -249,8 +249,8 @@ describe('a fixity check', () => {
     await files.sql.query(`insert into fixity_check (started_at, is_unthrottled, lease_holder, lease_until)
       values (now(), false, gen_random_uuid(), now() + interval '1 hour')`);
     await (await another(FAST)).work();
-    const held = await operations.readFixityReport({}, GATEWAY);
-    expect([held.latest?.isRunning, held.latest?.objects]).toEqual([true, '0']);
+    const running = await operations.readFixityReport({}, GATEWAY);
+    expect([running.latest?.isRunning, running.latest?.objects]).toEqual([true, '0']);
     await files.sql.query(`update fixity_check set lease_until = now() - interval '1 second'`);
     await Promise.all([(await another(FAST)).work(), (await another(FAST)).work()]);
     const { latest } = await until(async () => {
@@ -331,12 +331,12 @@ function describeInS3(server: TestS3): void {
       idleMs: 60_000,
     };
     inS3 = await startFilesUnderTest({}, undefined, { store });
-    const asked = operationsOf(inS3);
+    const client = operationsOf(inS3);
     const bytes = randomBytes(9_000_000);
     await inS3.upload('fixity-in-s3', 'sound.bin', bytes);
     const other = await inS3.upload('fixity-in-s3', 'other.bin', bytes);
     const gone = await inS3.upload('fixity-in-s3', 'gone.bin', 'gone');
-    expect(damages(await checked(asked))).toEqual({});
+    expect(damages(await checked(client))).toEqual({});
     const blobs = await openBlobStore(store, STORE_DEPS);
     for (const id of [other?.fileId ?? '', gone?.fileId ?? '']) await blobs.remove(id);
     const changed = Buffer.from(bytes);
@@ -345,9 +345,9 @@ function describeInS3(server: TestS3): void {
       yield changed;
     })();
     await blobs.write(other?.fileId ?? '', source, { maxBytes: 10_000_000 });
-    const report = await checked(asked);
+    const report = await checked(client);
     expect(damages(report)).toEqual({ [other?.fileId ?? '']: 'corrupt', [gone?.fileId ?? '']: 'missing' });
     expect(report.finished?.objects).toBe('3');
-    asked.close();
+    client.close();
   });
 }

@@ -154,9 +154,9 @@ async function resume(files: FilesUnderTest, { entityId, key, bytes }: Acknowled
 }
 
 async function offsetOf(upload: string, headers: Record<string, string>): Promise<number> {
-  const { status, headers: told } = await fetch(upload, { method: 'HEAD', headers });
+  const { status, headers: answerHeaders } = await fetch(upload, { method: 'HEAD', headers });
   expect(status).toBe(200);
-  return Number(told.get('upload-offset'));
+  return Number(answerHeaders.get('upload-offset'));
 }
 
 async function storedIn(blobs: BlobStore): Promise<string[]> {

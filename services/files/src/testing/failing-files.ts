@@ -12,11 +12,11 @@ export function failingFiles(verdict: Verdict): FileOperations {
       get: (_target, name) => {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== 'function' || typeof name !== 'string') return member;
-        return async (...given: unknown[]) => {
+        return async (...values: unknown[]) => {
           calls += 1;
           const code = verdict({ nth: calls, name });
           if (code !== undefined) await refuse(target, name, code);
-          const outcome: unknown = await Reflect.apply(member, target, given);
+          const outcome: unknown = await Reflect.apply(member, target, values);
           return name === 'open' ? failing(outcome as FileHandle) : outcome;
         };
       },

@@ -40,7 +40,7 @@ export interface FilesUnderTest {
   /** The coordinator's answers; for other publications it is unreachable. */
   decisions: Map<string, Decision>;
   /** The number of queries to the coordinator. */
-  asked: string[][];
+  queriedPublications: string[][];
   ticket(entityId: string, actions?: readonly string[], sourceEntityId?: string | null): string;
   put(
     entityId: string,
@@ -92,9 +92,9 @@ export async function startFilesUnderTest(
   const database = await freshDatabase();
   const storageDir = await mkdtemp(join(tmpdir(), 'files-'));
   const decisions = new Map<string, Decision>();
-  const asked: string[][] = [];
+  const queriedPublications: string[][] = [];
   const entities: EntityIds = { records: new Set(), packages: new Set(), purged: new Set() };
-  const coordinator = await startCoordinator(decisions, asked, entities);
+  const coordinator = await startCoordinator(decisions, queriedPublications, entities);
   const records = await startPeer('records', [ids(entities.records, entities.purged)]);
   const config: FilesConfig = {
     databaseUrl: new URL(database.url),
@@ -200,7 +200,7 @@ export async function startFilesUnderTest(
     storageDir,
     sql,
     decisions,
-    asked,
+    queriedPublications,
     ticket,
     openPut: (entityId, key, headers = {}) => open('PUT', entityId, key, headers),
     put: (entityId, key, bytes, headers = {}) => {
@@ -282,8 +282,8 @@ function ids(known: ReadonlySet<string>, purged: ReadonlySet<string>): Served[nu
   return {
     definition: { FindIds: definitions.lifecycle.FindIds },
     handlers: {
-      FindIds: async (asked: { ids: string[] }) => {
-        const found = asked.ids.filter((id) => known.has(id));
+      FindIds: async (request: { ids: string[] }) => {
+        const found = request.ids.filter((id) => known.has(id));
         return { ids: found, purgedIds: found.filter((id) => purged.has(id)) };
       },
     },
@@ -293,7 +293,7 @@ function ids(known: ReadonlySet<string>, purged: ReadonlySet<string>): Served[nu
 
 function startCoordinator(
   decisions: Map<string, Decision>,
-  asked: string[][],
+  queriedPublications: string[][],
   { packages, purged }: EntityIds,
 ): Promise<Server> {
   return startPeer('packages', [
@@ -308,7 +308,7 @@ function startCoordinator(
           throw new ServiceError('internal', 'not in these tests');
         },
         ResolvePublications: async ({ publicationIds }: { publicationIds: string[] }) => {
-          asked.push(publicationIds);
+          queriedPublications.push(publicationIds);
           return { decisions: publicationIds.map((publicationId) => decided(publicationId)) };
         },
       },

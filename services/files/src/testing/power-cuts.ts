@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
-import { foldersAbove, type Promised, type RecordedChange, type Recording } from './recorded-disk.ts';
+import { foldersAbove, type Guarantee, type RecordedChange, type Recording } from './recorded-disk.ts';
 
 /** The possible effects of a power cut on an unsynced change: none, all, or for bytes a part. */
-type Fate = 'lost' | 'kept' | 'half' | 'only its length';
+type Fate = 'lost' | 'survives' | 'half' | 'only its length';
 
 /** Files by their paths, and `undefined` for folders. */
 export type DiskState = Map<string, Buffer | undefined>;
@@ -25,15 +25,15 @@ export function tryPowerCuts(root: string, recording: Recording): { states: numb
   const broken: Broken[] = [];
   let states = 0;
   for (let moment = 1; moment <= recording.moments; moment += 1) {
-    for (const promised of recording.promised) {
-      if (moment < promised.since || moment >= promised.until) continue;
-      for (const state of statesAt(root, recording, moment, promised)) {
+    for (const guarantee of recording.guarantees) {
+      if (moment < guarantee.since || moment >= guarantee.until) continue;
+      for (const state of statesAt(root, recording, moment, guarantee)) {
         states += 1;
-        if (promised.paths.some((path) => isIntact(state.get(path), promised))) continue;
-        const left = promised.paths
+        if (guarantee.paths.some((path) => isIntact(state.get(path), guarantee))) continue;
+        const left = guarantee.paths
           .map((path) => state.get(path)?.toString('latin1') ?? 'nothing')
           .join(' and ');
-        broken.push({ name: promised.name, moment, left });
+        broken.push({ name: guarantee.name, moment, left });
         break;
       }
     }
@@ -46,45 +46,47 @@ export function stateAt(
   root: string,
   recording: Recording,
   moment: number,
-  fate: 'lost' | 'kept',
+  fate: 'lost' | 'survives',
 ): DiskState {
-  const begun = recording.changes.filter((change) => change.begun <= moment);
+  const started = recording.changes.filter((change) => change.startedAt <= moment);
   return diskAfter(
     root,
-    begun.map((change) => [change, isSure(recording, change, moment) ? 'kept' : fate]),
+    started.map((change) => [change, isSure(recording, change, moment) ? 'survives' : fate]),
   );
 }
 
-function isIntact(bytes: Buffer | undefined, promised: Promised): boolean {
-  return bytes !== undefined && promised.isIntact(bytes);
+function isIntact(bytes: Buffer | undefined, guarantee: Guarantee): boolean {
+  return bytes !== undefined && guarantee.isIntact(bytes);
 }
 
 function* statesAt(
   root: string,
   recording: Recording,
   moment: number,
-  { paths }: Promised,
+  { paths }: Guarantee,
 ): Generator<DiskState> {
-  const begun = recording.changes.filter((change) => change.begun <= moment);
+  const started = recording.changes.filter((change) => change.startedAt <= moment);
   const names = new Set([...paths, ...paths.flatMap((path) => foldersAbove(root, path))]);
-  const ofNames = begun.filter((change) => namesOf(change).some((name) => names.has(name)));
+  const ofNames = started.filter((change) => namesOf(change).some((name) => names.has(name)));
   const files = new Set(ofNames.flatMap((change) => ('file' in change ? [change.file] : [])));
-  const own = begun.filter(
+  const own = started.filter(
     (change) =>
       ofNames.includes(change) ||
       (namesOf(change).length === 0 && 'file' in change && files.has(change.file)),
   );
-  const fates = own.map((change): Fate[] => (isSure(recording, change, moment) ? ['kept'] : fatesOf(change)));
+  const fates = own.map((change): Fate[] =>
+    isSure(recording, change, moment) ? ['survives'] : fatesOf(change),
+  );
   for (const chosen of combinations(fates)) {
     yield diskAfter(
       root,
-      own.map((change, index) => [change, chosen[index] ?? 'kept']),
+      own.map((change, index) => [change, chosen[index] ?? 'survives']),
     );
   }
 }
 
 function fatesOf({ kind }: RecordedChange): Fate[] {
-  return kind === 'bytes' ? ['lost', 'kept', 'half', 'only its length'] : ['lost', 'kept'];
+  return kind === 'bytes' ? ['lost', 'survives', 'half', 'only its length'] : ['lost', 'survives'];
 }
 
 function namesOf(change: RecordedChange): string[] {
@@ -94,7 +96,7 @@ function namesOf(change: RecordedChange): string[] {
 
 function isSure({ syncs }: Recording, change: RecordedChange, moment: number): boolean {
   const place = placeOf(change);
-  return syncs.some(({ of, begun, done }) => of === place && begun > change.done && done <= moment);
+  return syncs.some(({ of, startedAt, done }) => of === place && startedAt > change.done && done <= moment);
 }
 
 /** The syncs that make the change durable. */

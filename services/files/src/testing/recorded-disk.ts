@@ -12,7 +12,7 @@ export type Change =
 
 /** When a call began and when it was over, by the count of such moments. */
 interface Spell {
-  begun: number;
+  startedAt: number;
   done: number;
 }
 
@@ -22,7 +22,7 @@ export type RecordedChange = Change & Spell;
 export type RecordedSync = Spell & { of: string | number };
 
 /** A report to a client, from this moment on. */
-export interface Promised {
+export interface Guarantee {
   name: string;
   /** Where it may lie. */
   paths: readonly string[];
@@ -34,7 +34,7 @@ export interface Promised {
 export interface Recording {
   changes: readonly RecordedChange[];
   syncs: readonly RecordedSync[];
-  promised: readonly Promised[];
+  guarantees: readonly Guarantee[];
   /** How many moments there were. */
   moments: number;
 }
@@ -42,7 +42,7 @@ export interface Recording {
 export interface RecordedDisk extends Recording {
   files: FileOperations;
   /** Reports to a client now. Returns the function that ends the report's validity. */
-  promise(promised: Omit<Promised, 'since' | 'until'>): () => void;
+  guarantee(options: Omit<Guarantee, 'since' | 'until'>): () => void;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -51,7 +51,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 export function recordedDisk(root: string): RecordedDisk {
   const changes: RecordedChange[] = [];
   const syncs: RecordedSync[] = [];
-  const promised: Promised[] = [];
+  const guarantees: Guarantee[] = [];
   const fileAt = new Map<string, number>();
   const folderAt = new Map<string, RecordedChange | undefined>([[root, undefined]]);
   let moment = 0;
@@ -62,7 +62,7 @@ export function recordedDisk(root: string): RecordedDisk {
     return moment;
   };
   const begin = <Kind extends Change>(change: Kind): RecordedChange => {
-    const recorded = { ...change, begun: next(), done: NEVER };
+    const recorded = { ...change, startedAt: next(), done: NEVER };
     changes.push(recorded);
     return recorded;
   };
@@ -73,9 +73,9 @@ export function recordedDisk(root: string): RecordedDisk {
     return outcome;
   };
   const syncing = async (of: string | number, work: () => Promise<void>): Promise<void> => {
-    const begun = next();
+    const startedAt = next();
     await work();
-    syncs.push({ of, begun, done: next() });
+    syncs.push({ of, startedAt, done: next() });
   };
   const newFile = () => {
     filesSoFar += 1;
@@ -146,14 +146,14 @@ export function recordedDisk(root: string): RecordedDisk {
   return {
     changes,
     syncs,
-    promised,
+    guarantees,
     get moments() {
       return moment;
     },
     files: { ...NODE_FILES, open, mkdir, rename, rm } as FileOperations,
-    promise: (given) => {
-      const one: Promised = { ...given, since: next(), until: NEVER };
-      promised.push(one);
+    guarantee: (options) => {
+      const one: Guarantee = { ...options, since: next(), until: NEVER };
+      guarantees.push(one);
       return () => {
         one.until = next();
       };

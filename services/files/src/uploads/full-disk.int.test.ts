@@ -59,7 +59,7 @@ function describeOn(disk: string): void {
   const reservations = async () =>
     (await files.sql.query('select count(*)::int as n from reservation')).rows[0].n;
   const isReady = async () => (await fetch(`http://127.0.0.1:${files.service.healthPort}/readyz`)).ok;
-  const told = {
+  const storeFull = {
     status: 507,
     message: 'There is not enough space to store the file.',
     code: 'insufficient_storage',
@@ -104,7 +104,7 @@ function describeOn(disk: string): void {
           [header]: header === 'content-length' ? String(bytes.length) : 'chunked',
         });
       const refused = await put();
-      expect([refused.status, JSON.parse(String(refused.body))]).toEqual([507, told]);
+      expect([refused.status, JSON.parse(String(refused.body))]).toEqual([507, storeFull]);
       await nothingIsLeft();
       await goesOn(bytes, put, 200);
     },
@@ -131,7 +131,7 @@ function describeOn(disk: string): void {
         bytes,
       );
     const refused = await send();
-    expect([refused.status, await refused.json()]).toEqual([507, told]);
+    expect([refused.status, await refused.json()]).toEqual([507, storeFull]);
     await nothingIsLeft();
     await goesOn(bytes, send, 201);
   });
@@ -141,7 +141,7 @@ function describeOn(disk: string): void {
     const path = await create(bytes.length);
     expect((await patch(path, 0, bytes.subarray(0, MIB))).status).toBe(204);
     const refused = await patch(path, MIB, bytes.subarray(MIB));
-    expect([refused.status, await refused.json()]).toEqual([507, told]);
+    expect([refused.status, await refused.json()]).toEqual([507, storeFull]);
     const offset = Number((await tus('HEAD', path, {})).headers.get('upload-offset'));
     expect([offset >= MIB, offset <= LEFT_BYTES]).toEqual([true, true]);
     await goesOn(bytes, () => patch(path, offset, bytes.subarray(offset)), 204);
@@ -152,7 +152,7 @@ function describeOn(disk: string): void {
     const path = await create(bytes.length);
     const checksum = { 'upload-checksum': `sha1 ${await sha1(bytes)}` };
     const refused = await patch(path, 0, bytes, checksum);
-    expect([refused.status, await refused.json()]).toEqual([507, told]);
+    expect([refused.status, await refused.json()]).toEqual([507, storeFull]);
     expect((await tus('HEAD', path, {})).headers.get('upload-offset')).toBe('0');
     await goesOn(bytes, () => patch(path, 0, bytes, checksum), 204);
   });

@@ -14,10 +14,10 @@ import { runningHashes } from './running-hashes.ts';
 
 let files: FilesUnderTest;
 let context: FilesContext;
-/** Beside that of the service, on the same database and bytes: its hashes are seen. */
+/** Beside that of the service, on the same database and bytes: its hashes are observed. */
 let server: ContentServer;
 /** The hashes that a test has started, and all hashes that are not dropped. */
-let begun: ContentHash[] = [];
+let newHashes: ContentHash[] = [];
 const inUse = new Set<ContentHash>();
 
 beforeAll(async () => {
@@ -25,18 +25,18 @@ beforeAll(async () => {
   const logger = createLogger('files', { write: () => {} });
   context = await openContext(files.config, logger);
   const newHash = contentHashes(logger);
-  const seen = (expectedBytes?: number) => {
+  const observed = (expectedBytes?: number) => {
     const hash = counted(newHash(expectedBytes));
-    begun.push(hash);
+    newHashes.push(hash);
     return hash;
   };
   server = await startContentServer(
-    { ...context, newHash: seen, hashes: runningHashes(seen) },
+    { ...context, newHash: observed, hashes: runningHashes(observed) },
     { host: '127.0.0.1', port: 0 },
   );
 });
 afterEach(() => {
-  begun = [];
+  newHashes = [];
 });
 afterAll(async () => {
   await server.stop(0);
@@ -45,16 +45,16 @@ afterAll(async () => {
 });
 
 function counted(hash: ContentHash): ContentHash {
-  const seen: ContentHash = {
+  const observed: ContentHash = {
     ...hash,
     copy: () => counted(hash.copy()),
     drop: () => {
-      inUse.delete(seen);
+      inUse.delete(observed);
       hash.drop();
     },
   };
-  inUse.add(seen);
-  return seen;
+  inUse.add(observed);
+  return observed;
 }
 
 /** More than are hashed without a thread, and more than one chunk of a request. */
@@ -109,7 +109,7 @@ async function digests(entityId: string) {
 async function hashUnderWay(path: string): Promise<ContentHash> {
   const file = join(files.storageDir, 'incomplete', path.split('/').at(-1) ?? '');
   await until(async () => (await stat(file).catch(() => undefined))?.size ?? 0);
-  const hash = begun.at(-1);
+  const hash = newHashes.at(-1);
   if (hash === undefined) throw new Error('there is no hash');
   return hash;
 }
@@ -121,7 +121,7 @@ test('an upload goes on whose hash was lost between two requests, and is read on
   expect(await patch(path, 500_000, part(500_000, 1_000_000))).toBe(204);
   expect(await patch(path, 1_000_000, part(1_000_000))).toBe(204);
   const { stored, sent } = await digests('hash-lost1');
-  expect([stored, inUse.size, begun.length]).toEqual([sent, 0, 2]);
+  expect([stored, inUse.size, newHashes.length]).toEqual([sent, 0, 2]);
 });
 
 test('a request whose hash is lost while its bytes arrive continues', async () => {
@@ -133,7 +133,7 @@ test('a request whose hash is lost while its bytes arrive continues', async () =
   }
   expect(await patch(path, 0, body())).toBe(204);
   const { stored, sent } = await digests('hash-lost2');
-  expect([stored, inUse.size, begun.length]).toEqual([sent, 0, 2]);
+  expect([stored, inUse.size, newHashes.length]).toEqual([sent, 0, 2]);
 });
 
 test('an upload whose hash is lost after its last byte is finished by the next request', async () => {
@@ -147,10 +147,10 @@ test('an upload whose hash is lost after its last byte is finished by the next r
   }
   expect(await patch(path, 0, body())).toBe(409);
   files.decisions.set('hash', 'DECISION_ABORTED');
-  for (const hash of begun) await endThreadsOf(hash);
+  for (const hash of newHashes) await endThreadsOf(hash);
   expect((await tus('HEAD', path, {})).headers.get('upload-offset')).toBe(String(BYTES.length));
   const { stored, sent } = await digests('hash-lost3');
-  expect([stored, inUse.size, begun.length]).toEqual([sent, 0, 2]);
+  expect([stored, inUse.size, newHashes.length]).toEqual([sent, 0, 2]);
 });
 
 test('an upload that another one replaces leaves no hash', async () => {
@@ -210,8 +210,8 @@ test('a direct upload whose hash is lost behind its last byte is refused as retr
   async function* body() {
     yield BYTES;
     await until(async () => (await files.storedFiles()).tmp.length > before.tmp.length);
-    for (const hash of begun) await endThreadsOf(hash);
+    for (const hash of newHashes) await endThreadsOf(hash);
   }
   expect(await put('put-lost-1', body())).toBe(503);
-  expect([begun.length, inUse.size, await files.storedFiles()]).toEqual([1, 0, before]);
+  expect([newHashes.length, inUse.size, await files.storedFiles()]).toEqual([1, 0, before]);
 });

@@ -217,10 +217,10 @@ describe('a resumable upload', () => {
     };
     const statuses: Record<string, number[]> = {};
     for (const [who, ticket] of Object.entries(tickets)) {
-      const asked = ['OPTIONS', 'HEAD', 'PATCH', 'DELETE'].map((method) =>
+      const requests = ['OPTIONS', 'HEAD', 'PATCH', 'DELETE'].map((method) =>
         tus(method, path, { ...CHUNK, 'upload-offset': '0', 'kr-ticket': ticket }),
       );
-      statuses[who] = (await Promise.all(asked)).map(({ status }) => status);
+      statuses[who] = (await Promise.all(requests)).map(({ status }) => status);
     }
     expect(statuses).toEqual({
       none: [204, 401, 401, 401],

@@ -26,7 +26,7 @@ afterAll(async () => {
 
 /** The database, whose answer to the second question, whether a lost upload is still there, is late. */
 function lateDatabase() {
-  let asked = 0;
+  let queries = 0;
   let answer = () => {};
   const late = new Promise<void>((resolve) => {
     answer = resolve;
@@ -35,18 +35,18 @@ function lateDatabase() {
     get: (target, name) => {
       if (name !== '$queryRawUnsafe') return Reflect.get(target, name);
       return async (...query: Parameters<Database['$queryRawUnsafe']>) => {
-        asked += 1;
-        const isLate = asked === 2;
+        queries += 1;
+        const isLate = queries === 2;
         const rows = await target.$queryRawUnsafe(...query);
         if (isLate) await late;
         return rows;
       };
     },
   });
-  return { database: proxy, isAsked: () => asked >= 2, answer };
+  return { database: proxy, isQueried: () => queries >= 2, answer };
 }
 
-/** A lease that somebody else has taken over, seen by its former holder at a moment when the upload is looked for. */
+/** A lease that somebody else has taken over, noticed by its former holder at a moment when the upload is looked for. */
 async function lostLease(entityId: string) {
   await files.start(entityId, 'a.bin');
   const id = randomUUID();
@@ -61,10 +61,10 @@ async function lostLease(entityId: string) {
     { database: late.database, logger },
     { id, holder: randomUUID(), since: performance.now() },
   );
-  const told: ServiceError[] = [];
-  lease.onRequested((reason) => told.push(reason));
-  await until(late.isAsked);
-  return { lease, answer: late.answer, told, logged };
+  const reasons: ServiceError[] = [];
+  lease.onRequested((reason) => reasons.push(reason));
+  await until(late.isQueried);
+  return { lease, answer: late.answer, reasons, logged };
 }
 
 /** More than one renewal of a lease is due meanwhile. */
@@ -99,26 +99,26 @@ test('a creation returns why its bytes were refused, however long the clean-up t
 
 describe('a lease that turns out to be lost', () => {
   test('is reported', async () => {
-    const { lease, answer, told, logged } = await lostLease('lease-told1');
+    const { lease, answer, reasons, logged } = await lostLease('lease-lost1');
     answer();
-    await until(() => told.length > 0);
+    await until(() => reasons.length > 0);
     await lease.release();
-    expect([told, logged]).toEqual([[expect.objectContaining({ code: 'upload_in_use' })], []]);
+    expect([reasons, logged]).toEqual([[expect.objectContaining({ code: 'upload_in_use' })], []]);
   });
 
   test('while it is ended is not reported: the stored state decides', async () => {
-    const { lease, answer, told, logged } = await lostLease('lease-ended');
+    const { lease, answer, reasons, logged } = await lostLease('lease-ended');
     expect(await lease.endBy(async () => 'saved')).toBe('saved');
     answer();
     await lease.release();
-    expect([told, logged]).toEqual([[], []]);
+    expect([reasons, logged]).toEqual([[], []]);
   });
 
   test('while it is released is not reported: the requested change is done', async () => {
-    const { lease, answer, told, logged } = await lostLease('lease-freed');
+    const { lease, answer, reasons, logged } = await lostLease('lease-freed');
     const released = lease.release();
     answer();
     await released;
-    expect([told, logged]).toEqual([[], []]);
+    expect([reasons, logged]).toEqual([[], []]);
   });
 });
