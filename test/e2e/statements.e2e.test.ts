@@ -4,7 +4,7 @@ import type { Entity, Listing } from './story/answers.ts';
 import { recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
 import { COUNTED, type StatementCounter, statementCounter } from './story/statement-counter.ts';
-import { link, packageOfResources } from './story/stories.ts';
+import { link, packageOfResources, publish, upload } from './story/stories.ts';
 
 const MANY = 50;
 /** Every request with a token reads its row. */
@@ -87,8 +87,23 @@ describe('an upload', () => {
     const json = recordDocument('With files', { withFiles: true });
     const { id } = await author.sure<Entity>('POST', '/records', { json });
     await author.sure('POST', `/records/${id}/draft/files`, { json: [{ key: 'a.txt' }] });
-    const upload = () =>
+    const put = () =>
       author.sure('PUT', `/records/${id}/draft/files/a.txt/content`, { bytes: Buffer.from('bytes') });
-    expect(await statements.of(upload)).toBe(TOKEN + 3);
+    expect(await statements.of(put)).toBe(TOKEN + 3);
+  });
+});
+
+describe('a download', () => {
+  test('authorises its reader in one statement and finds the file in one; anonymous readers share both for a second', async () => {
+    const json = recordDocument('With a published file', { withFiles: true });
+    const withFile = await author.sure<Entity>('POST', '/records', { json });
+    await upload(author, withFile, 'a.txt', Buffer.from('bytes'));
+    const download = (reader: HttpClient, path: string) => async () =>
+      expect((await reader.call('GET', path)).text).toBe('bytes');
+    const ofDraft = download(author, `/records/${withFile.id}/draft/files/a.txt/content`);
+    expect(await statements.of(ofDraft)).toBe(TOKEN + 2);
+    await publish(author, withFile);
+    const anyone = download(httpClient(system.baseUrl), `/records/${withFile.id}/files/a.txt/content`);
+    expect(await statements.of(anyone)).toBe(0);
   });
 });

@@ -123,8 +123,8 @@ export async function filesystemBlobStore(
   /** The folder is durable before anything is in it: else a power cut could keep the move and lose the folder. */
   async function moveDurably(from: string, to: string): Promise<void> {
     const inner = dirname(to);
-    await files.mkdir(inner, { recursive: true });
     if (!durable.has(inner)) {
+      await files.mkdir(inner, { recursive: true });
       // The process that created the folder may have died before this.
       await syncFolder(files, dirname(inner));
       await syncFolder(files, objects);
