@@ -1,7 +1,7 @@
 const service = '^services/([^/]+)/';
 
 const OPERATORS_COMMANDS =
-  '/commands/(users|import-vocabulary|publications|audit-files|collect-files|quota|search-index|dead-letters|dois|backup|restore|migration-status)\\.ts$|/settings/(call-as-operator|reach-system|runtime)\\.ts$';
+  '/commands/(users|import-vocabulary|publications|verify-files|collect-garbage|quota|search-index|dead-letters|dois|backup|restore|migration-status)\\.ts$|/settings/(call-as-operator|reach-system|runtime)\\.ts$';
 
 /** Import rules. `test/contract/boundaries.contract.test.ts` plants a violation of each. */
 export default {
