@@ -16,7 +16,7 @@ import { answerTus, tusCapabilities } from './uploads/tus.ts';
 
 export interface ContentServer {
   port: number;
-  /** Lets running transfers finish for the grace given, then cuts them. May be called twice. */
+  /** Lets running transfers finish for the grace period, then aborts them. May be called twice. */
   stop(graceMs: number): Promise<void>;
 }
 

@@ -105,7 +105,7 @@ export interface Appended {
   brokenBy: unknown;
 }
 
-/** Where bytes are kept. Objects are named by UUIDs, written once and never changed. */
+/** A store of bytes. Objects are named by UUIDs, written once and never changed. */
 export interface BlobStore {
   /**
    * Stores the bytes of the source, at most `maxBytes`, with the memory of a few chunks. When it resolves the object survives a

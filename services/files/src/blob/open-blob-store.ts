@@ -4,7 +4,7 @@ import { filesystemBlobStore } from './filesystem-blob-store.ts';
 import { s3BlobStore } from './s3-blob-store.ts';
 import { openS3Bucket, type S3Settings } from './s3-bucket.ts';
 
-/** Where the bytes of files are kept. */
+/** The store of the bytes of files. */
 export type StoreSettings = { kind: 'filesystem'; folder: string } | ({ kind: 's3' } & S3Settings);
 
 /** @throws Error when the folder cannot be used; for a bucket, `check` throws */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isSaved, mimetypeOf, servedType } from '../http/media-type.ts';
+import { isAttachment, mimetypeOf, servedType } from '../http/media-type.ts';
 import { contentHeaders, SAFETY } from './get-content.ts';
 
 /** Types that a browser shows without executing anything. */
@@ -58,8 +58,8 @@ describe('active content', () => {
       storedAt: new Date(0),
       dimensions: null,
     })['content-disposition'];
-    expect([type, isSaved(type) || HARMLESS.test(type)]).toEqual([type, true]);
-    expect(disposition).toMatch(isSaved(type) ? /^attachment; filename/ : /^inline$/);
+    expect([type, isAttachment(type) || HARMLESS.test(type)]).toEqual([type, true]);
+    expect(disposition).toMatch(isAttachment(type) ? /^attachment; filename/ : /^inline$/);
   });
 
   test('is isolated by the headers of every file, of any type', () => {

@@ -6,7 +6,7 @@ import type { FilesContext } from '../context.ts';
 import { type FileContent, type FileEntry, findFile } from '../file-entry.ts';
 import { noSuchFile } from '../file-errors.ts';
 import type { BytesPath, Respond } from '../http/content-path.ts';
-import { isSaved, servedType } from '../http/media-type.ts';
+import { isAttachment, servedType } from '../http/media-type.ts';
 import { type Representation, serveRepresentation } from './representation.ts';
 import { DamagedContent, openPart, readPart, verifiedBytes } from './verified-bytes.ts';
 
@@ -26,9 +26,9 @@ function entityTag({ md5 }: FileContent): string {
 
 /** Headers of a file in every partial answer (REST document, 4.8). */
 export function contentHeaders(key: string, content: FileContent): Record<string, string> {
-  const isShown = !isSaved(servedType(content.mimetype, key));
+  const isInline = !isAttachment(servedType(content.mimetype, key));
   return {
-    'content-disposition': isShown ? 'inline' : create(key),
+    'content-disposition': isInline ? 'inline' : create(key),
     // Of the whole file, also beside a part of it (RFC 9530, 3).
     'repr-digest': `sha-256=:${Buffer.from(content.sha256, 'hex').toString('base64')}:`,
   };

@@ -102,12 +102,12 @@ export async function serveRepresentation(
 }
 
 /** Conditions that a front proxy would evaluate again, with another tag or date than the file's. */
-const JUDGED_AGAIN = ['if-match', 'if-unmodified-since', 'if-range'] as const;
+const REEVALUATED = ['if-match', 'if-unmodified-since', 'if-range'] as const;
 
 /** Whether the front proxy may send the bytes, which it offers by the header `kr-x-accel`. */
 function isSentByProxy({ headers }: IncomingMessage, verdict: 'whole' | ByteRange): boolean {
   if (headers['kr-x-accel'] !== 'path') return false;
-  if (JUDGED_AGAIN.some((name) => headers[name] !== undefined)) return false;
+  if (REEVALUATED.some((name) => headers[name] !== undefined)) return false;
   // A header that is ignored here may mean something to the proxy.
   return verdict !== 'whole' || headers.range === undefined;
 }

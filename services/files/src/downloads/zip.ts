@@ -7,9 +7,9 @@ export interface ZipItem {
 }
 
 /** The largest number that a field of 32 bits can have without meaning that the ZIP64 field has it. */
-const MAX_UINT32 = 0xffff_fffe;
+const MAX_FIELD_32 = 0xffff_fffe;
 const SEE_ZIP64_32 = 0xffff_ffff;
-const MAX_UINT16 = 0xfffe;
+const MAX_FIELD_16 = 0xfffe;
 const SEE_ZIP64_16 = 0xffff;
 
 const VERSION = { plain: 20, zip64: 45 };
@@ -26,12 +26,12 @@ const ZIP64_END_BYTES = 56;
 const ZIP64_LOCATOR_BYTES = 20;
 
 function localHeaderBytes({ name, sizeBytes }: ZipItem): number {
-  return LOCAL_BYTES + Buffer.byteLength(name) + TIMES_BYTES + zip64Bytes(sizeBytes > MAX_UINT32 ? 2 : 0);
+  return LOCAL_BYTES + Buffer.byteLength(name) + TIMES_BYTES + zip64Bytes(sizeBytes > MAX_FIELD_32 ? 2 : 0);
 }
 
 /** The record before the bytes of a file. */
 function localHeader(item: ZipItem): Buffer {
-  const isLarge = item.sizeBytes > MAX_UINT32;
+  const isLarge = item.sizeBytes > MAX_FIELD_32;
   const extra = Buffer.concat([times(item), zip64(isLarge ? [item.sizeBytes, item.sizeBytes] : [])]);
   const fixed = Buffer.alloc(LOCAL_BYTES);
   fixed.write('PK\x03\x04', 'latin1');
@@ -40,21 +40,21 @@ function localHeader(item: ZipItem): Buffer {
 }
 
 function centralHeaderBytes({ name, sizeBytes }: ZipItem, offset: number): number {
-  const large = (sizeBytes > MAX_UINT32 ? 2 : 0) + (offset > MAX_UINT32 ? 1 : 0);
+  const large = (sizeBytes > MAX_FIELD_32 ? 2 : 0) + (offset > MAX_FIELD_32 ? 1 : 0);
   return CENTRAL_BYTES + Buffer.byteLength(name) + TIMES_BYTES + zip64Bytes(large);
 }
 
 /** A file in the directory at the end. @param offset where its local header is */
 function centralHeader(item: ZipItem, offset: number): Buffer {
-  const large = item.sizeBytes > MAX_UINT32 ? [item.sizeBytes, item.sizeBytes] : [];
-  if (offset > MAX_UINT32) large.push(offset);
+  const large = item.sizeBytes > MAX_FIELD_32 ? [item.sizeBytes, item.sizeBytes] : [];
+  if (offset > MAX_FIELD_32) large.push(offset);
   const extra = Buffer.concat([times(item), zip64(large)]);
   const fixed = Buffer.alloc(CENTRAL_BYTES);
   fixed.write('PK\x01\x02', 'latin1');
   fixed.writeUInt16LE(MADE_ON_UNIX | VERSION.zip64, 4);
   writeCommon(fixed, 6, item, { extraBytes: extra.length, isZip64: large.length > 0 });
   fixed.writeUInt32LE(PLAIN_FILE * 0x1_0000, 38);
-  fixed.writeUInt32LE(offset > MAX_UINT32 ? SEE_ZIP64_32 : offset, 42);
+  fixed.writeUInt32LE(offset > MAX_FIELD_32 ? SEE_ZIP64_32 : offset, 42);
   return Buffer.concat([fixed, Buffer.from(item.name), extra]);
 }
 
@@ -73,11 +73,11 @@ function endRecords(directory: Directory): Buffer {
   const { entries, sizeBytes, offset } = directory;
   const end = Buffer.alloc(END_BYTES);
   end.write('PK\x05\x06', 'latin1');
-  const count = entries > MAX_UINT16 ? SEE_ZIP64_16 : entries;
+  const count = entries > MAX_FIELD_16 ? SEE_ZIP64_16 : entries;
   end.writeUInt16LE(count, 8);
   end.writeUInt16LE(count, 10);
-  end.writeUInt32LE(sizeBytes > MAX_UINT32 ? SEE_ZIP64_32 : sizeBytes, 12);
-  end.writeUInt32LE(offset > MAX_UINT32 ? SEE_ZIP64_32 : offset, 16);
+  end.writeUInt32LE(sizeBytes > MAX_FIELD_32 ? SEE_ZIP64_32 : sizeBytes, 12);
+  end.writeUInt32LE(offset > MAX_FIELD_32 ? SEE_ZIP64_32 : offset, 16);
   if (!isZip64(directory)) return end;
 
   const large = Buffer.alloc(ZIP64_END_BYTES);
@@ -95,7 +95,7 @@ function endRecords(directory: Directory): Buffer {
 }
 
 function isZip64({ entries, sizeBytes, offset }: Directory): boolean {
-  return entries > MAX_UINT16 || sizeBytes > MAX_UINT32 || offset > MAX_UINT32;
+  return entries > MAX_FIELD_16 || sizeBytes > MAX_FIELD_32 || offset > MAX_FIELD_32;
 }
 
 /** The fields that both headers of a file have, in the same order. */
@@ -105,7 +105,7 @@ function writeCommon(
   { name, sizeBytes, crc32, modifiedAt }: ZipItem,
   { extraBytes, isZip64 }: { extraBytes: number; isZip64: boolean },
 ): void {
-  const size = sizeBytes > MAX_UINT32 ? SEE_ZIP64_32 : sizeBytes;
+  const size = sizeBytes > MAX_FIELD_32 ? SEE_ZIP64_32 : sizeBytes;
   const { date, time } = dosTime(modifiedAt);
   header.writeUInt16LE(isZip64 ? VERSION.zip64 : VERSION.plain, at);
   header.writeUInt16LE(NAMES_ARE_UTF8, at + 2);

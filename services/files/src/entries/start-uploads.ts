@@ -126,11 +126,11 @@ async function addEntries(
     ...[entityId, keys, ownerId ?? null, entryRows(entries), created],
   );
   if (isRepeated) return false;
-  const seen = new Set(taken);
+  const used = new Set(taken);
   for (const key of keys) {
-    if (seen.has(key))
+    if (used.has(key))
       throw new ServiceError('invalid', `File with key ${key} already exists.`, { code: 'file_exists' });
-    seen.add(key);
+    used.add(key);
   }
   if (count + keys.length > maxFilesPerEntity)
     throw new ServiceError(

@@ -7,7 +7,7 @@ export function mimetypeOf(key: string): string {
   return mime.getType(key) ?? UNKNOWN;
 }
 
-const SHOWN = new Set([
+const INLINE_TYPES = new Set([
   'audio/mpeg',
   'audio/ogg',
   'audio/wav',
@@ -17,7 +17,7 @@ const SHOWN = new Set([
   'image/png',
   'image/tiff',
 ]);
-const SHOWN_AS_TEXT = new Set([
+const TEXT_TYPES = new Set([
   'application/javascript',
   'application/json',
   'application/xhtml+xml',
@@ -45,16 +45,16 @@ const TEXT_NAMES = new Set([
 ]);
 
 /**
- * The Content-Type a file is served with: only what no browser runs keeps its type, what it could run is shown as plain
- * text, everything else is to be saved.
+ * The Content-Type a file is served with: types that no browser executes stay, executable text is plain
+ * text, and everything else is to be saved.
  */
 export function servedType(mimetype: string, key: string): string {
-  if (SHOWN.has(mimetype)) return mimetype;
-  if (SHOWN_AS_TEXT.has(mimetype) || TEXT_NAMES.has(key.toLowerCase())) return 'text/plain; charset=utf-8';
+  if (INLINE_TYPES.has(mimetype)) return mimetype;
+  if (TEXT_TYPES.has(mimetype) || TEXT_NAMES.has(key.toLowerCase())) return 'text/plain; charset=utf-8';
   return UNKNOWN;
 }
 
-/** Whether a file served with this type is saved instead of shown. */
-export function isSaved(servedAs: string): boolean {
+/** Whether a file served with this type is saved instead of displayed. */
+export function isAttachment(servedAs: string): boolean {
   return servedAs === UNKNOWN;
 }

@@ -29,7 +29,10 @@ async function removeBucket(deps: FilesContext, entityId: string): Promise<void>
   });
   if (uploads !== undefined) return removeIncomplete(deps, uploads);
   if ((await seals.findBucket(database, entityId))?.state !== 'immutable') throw bucketLocked();
-  logger.error({ entityId }, 'files of a published entity are kept, although its deletion was announced');
+  logger.error(
+    { entityId },
+    'files of a published entity were not deleted, although an event announced its deletion',
+  );
 }
 
 const CHANGE = 'update bucket set revision = revision + 1, updated_at = $2 where entity_id = $1';

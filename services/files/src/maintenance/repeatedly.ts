@@ -19,7 +19,7 @@ export function repeatedly(
     running ??= work()
       .then(
         () => {},
-        (err: unknown) => logger.warn({ err, work: name }, 'repeated work failed, trying on'),
+        (err: unknown) => logger.warn({ err, work: name }, 'repeated work failed, retrying'),
       )
       .finally(() => {
         running = undefined;
