@@ -14,7 +14,7 @@ const IMPORT = `
     where entity_id = $1 and $2::text is not null and owner_id is distinct from $2)
   insert into entry
     (entity_id, key, position, state, metadata, object_id, version_id, mimetype, created_at, updated_at, creation_key)
-  select $1, key, position, state, metadata, object_id, gen_random_uuid(), mimetype, $3::timestamptz, $3::timestamptz, $5
+  select $1, key, position, state, metadata, object_id, gen_random_uuid(), mimetype, $3::timestamptz, $3::timestamptz, $5::bytea
   from entry where entity_id = $4 and state = 'completed'`;
 
 /**

@@ -100,7 +100,7 @@ interface EntryCounts {
 
 const INSERT = `
   insert into entry (entity_id, key, position, state, metadata, created_at, updated_at, creation_key)
-  select $1, key, $4::int + number, 'pending', metadata, $5::timestamptz, $5::timestamptz, $6
+  select $1, key, $4::int + number, 'pending', metadata, $5::timestamptz, $5::timestamptz, $6::bytea
   from unnest($2::text[], $3::text[]) with ordinality as started (key, metadata, number)`;
 
 interface AddedEntries {
