@@ -13,7 +13,6 @@ import {
   readEnvironment,
   rpcDeadlineMs,
   SERVICE_FIELDS,
-  type ServiceConfig,
   serviceConfig,
   text,
   ticketKey,
@@ -23,41 +22,6 @@ import {
   whenSet,
 } from '@kr/service-config';
 import type { StoreSettings } from './blob/open-blob-store.ts';
-import type { ProgressLimits } from './http/body.ts';
-
-export interface FilesConfig extends ServiceConfig {
-  natsUrl: URL;
-  /** Port for uploads and downloads; 0 takes a free one. */
-  contentPort: number;
-  ticketKey: string;
-  packagesAddress: string;
-  packagesKey: string;
-  recordsAddress: string;
-  recordsKey: string;
-  rpcDeadlineMs: number;
-  store: StoreSettings;
-  limits: {
-    maxFilesPerEntity: number;
-    maxFileBytes: number;
-    maxBytesPerEntity: number;
-    maxBytesPerUser: number;
-    progress: ProgressLimits;
-    minDownloadBytesPerSecond: number;
-  };
-  /** Milliseconds before unreferenced bytes are removed; far longer than a transaction may take. */
-  garbageGraceMs: number;
-  fixity: FixityConfig;
-  /** The percentage of whole-file downloads that are compared with the stored checksum. */
-  verifyReadsPercent: number;
-}
-
-/** Regular verification of stored bytes. */
-export interface FixityConfig {
-  /** Interval between the starts of two checks in milliseconds; 0 = only on request. */
-  everyMs: number;
-  /** Read rate, unless an operator waits for the check. */
-  bytesPerSecond: number;
-}
 
 /** The largest limit that may be set. */
 export const MAX_LIMIT_BYTES = 1_000_000_000_000_000;
@@ -146,12 +110,15 @@ export const VARIABLES = group({
   limits: titled('Limits and fixity checks', LIMITS),
 });
 
+export type FilesConfig = ReturnType<typeof readConfig>;
+
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
-export function readConfig(env: Environment): FilesConfig {
+export function readConfig(env: Environment) {
   const { service, store, limits } = readEnvironment(env, VARIABLES);
   return {
     ...serviceConfig(service),
     natsUrl: service.NATS_URL,
+    /** For uploads and downloads; 0 takes a free one. */
     contentPort: service.CONTENT_PORT,
     ticketKey: service.FILES_TICKET_KEY,
     packagesAddress: service.PACKAGES_ADDRESS,
@@ -168,11 +135,14 @@ export function readConfig(env: Environment): FilesConfig {
       progress: { idleMs: 60_000, minBytesPerSecond: 16_384 },
       minDownloadBytesPerSecond: MIN_DOWNLOAD_BYTES_PER_SECOND,
     },
+    /** Before unreferenced bytes are removed; far longer than a transaction may take. */
     garbageGraceMs: constant(env, 'garbageGraceMs', 86_400_000),
+    /** Fixity checks: 0 ms = only on request; the rate is no limit while an operator waits. */
     fixity: {
       everyMs: limits.FIXITY_CHECK_INTERVAL_MS,
       bytesPerSecond: limits.FIXITY_CHECK_BYTES_PER_SECOND,
     },
+    /** Whole-file downloads that are compared with the stored checksum. */
     verifyReadsPercent: 1,
   };
 }

@@ -22,7 +22,7 @@ export type FilesContext = Awaited<ReturnType<typeof openContext>>;
 
 export async function openContext(config: FilesConfig, logger: Logger) {
   const now = () => new Date();
-  const newId = () => randomUUID();
+  const newId = (): string => randomUUID();
   const database = openDatabase(config.databaseUrl);
   const store = await openBlobStore(config.store, { logger });
   const blobs = verifiedStore(store, { database, now, newId, logger });

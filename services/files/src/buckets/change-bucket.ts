@@ -1,18 +1,15 @@
 import type { Sql, SqlDatabase } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
+import type { FilesContext } from '../context.ts';
 import { bucketImmutable, bucketLocked, noSuchFile } from '../file-errors.ts';
 import type { FinishPublications } from './publications.ts';
-import type { Bucket, BucketState, LockedBucket, SealStore } from './seal-store.ts';
+import type { Bucket, BucketState, LockedBucket } from './seal-store.ts';
 
-export interface ChangeBucketDeps {
-  database: SqlDatabase;
-  seals: SealStore;
-  finishPublications: FinishPublications;
-  now: () => Date;
-  newId: () => string;
-  /** Called after a commit, so that its events are sent at once. */
-  nudgeRelay: () => void;
-}
+/** The simulation of publications has another database. */
+type ChangeBucketDeps = { database: SqlDatabase } & Pick<
+  FilesContext,
+  'seals' | 'finishPublications' | 'now' | 'newId' | 'nudgeRelay'
+>;
 
 /** One file of one entity. */
 export interface FileName {

@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Sql } from '@kr/database';
 import { isTransient } from '@kr/service-error';
-import type { Logger } from '@kr/telemetry';
 import { type BlobStore, MissingObject } from '../blob/blob-store.ts';
-import type { FixityConfig } from '../config.ts';
+import type { FilesContext } from '../context.ts';
 import {
   type Damage,
   endLease,
@@ -35,14 +33,7 @@ function paceOf(bytesPerSecond: number): Pace {
 
 const NO_LIMIT: Pace = async () => {};
 
-export interface FixityCheckerDeps {
-  database: Sql;
-  blobs: BlobStore;
-  now: () => Date;
-  newId: () => string;
-  logger: Logger;
-  fixity: FixityConfig;
-}
+type FixityCheckerDeps = Pick<FilesContext, 'database' | 'blobs' | 'now' | 'newId' | 'logger' | 'fixity'>;
 
 /** Opening costs a store something too, however small an object is. */
 const MIN_BYTES_PER_OBJECT = 16_384;

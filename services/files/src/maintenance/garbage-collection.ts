@@ -1,9 +1,9 @@
 import type { Sql } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
-import type { Logger } from '@kr/telemetry';
 import { requireOperator } from '../access.ts';
-import type { BlobStore, ListedBlob } from '../blob/blob-store.ts';
+import type { ListedBlob } from '../blob/blob-store.ts';
 import { findUnreferenced, type ReferenceSource } from '../blob/unreferenced-blobs.ts';
+import type { FilesContext } from '../context.ts';
 import type { Rpc } from '../rpc.ts';
 
 export interface GarbageCount {
@@ -16,14 +16,7 @@ export interface GcOptions {
   isDryRun?: boolean;
 }
 
-export interface GarbageDeps {
-  database: Sql;
-  blobs: BlobStore;
-  now: () => Date;
-  logger: Logger;
-  /** Milliseconds before an unreferenced object is removed. */
-  garbageGraceMs: number;
-}
+export type GarbageDeps = Pick<FilesContext, 'database' | 'blobs' | 'now' | 'logger' | 'garbageGraceMs'>;
 
 const BATCH = 500;
 

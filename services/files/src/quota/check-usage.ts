@@ -1,10 +1,5 @@
 import type { Sql, SqlDatabase } from '@kr/database';
-import type { Logger } from '@kr/telemetry';
-
-export interface CheckUsageDeps {
-  database: SqlDatabase;
-  logger: Logger;
-}
+import type { FilesContext } from '../context.ts';
 
 const NEXT_OWNER = `
   select least(
@@ -31,7 +26,10 @@ const LOCK_COUNTER = `
  *
  * @returns how many counters were corrected
  */
-export async function checkUsage({ database, logger }: CheckUsageDeps): Promise<number> {
+export async function checkUsage({
+  database,
+  logger,
+}: Pick<FilesContext, 'database' | 'logger'>): Promise<number> {
   let corrected = 0;
   for (let ownerId: string | null = ''; ; ) {
     const [next]: { owner: string | null }[] = await database.$queryRawUnsafe(NEXT_OWNER, ownerId);

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Sql } from '@kr/database';
 import type { ServiceError } from '@kr/service-error';
-import type { Logger } from '@kr/telemetry';
+import type { FilesContext } from '../context.ts';
 import { noSuchUpload, UPLOAD, type Upload, uploadExists, uploadInUse } from './upload.ts';
 
 /** Longer than the pauses of a busy process. After a crash other requests wait as long. */
@@ -10,10 +9,7 @@ const RENEW_EVERY_MS = 500;
 const POLL_EVERY_MS = 100;
 const MAX_WAIT_MS = 10_000;
 
-export interface LeaseDeps {
-  database: Sql;
-  logger: Logger;
-}
+type LeaseDeps = Pick<FilesContext, 'database' | 'logger'>;
 
 /** The exclusive right to write to an upload, in any process. */
 export interface UploadLease {
