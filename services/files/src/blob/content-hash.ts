@@ -217,6 +217,7 @@ function hashPart(thread: HashThread, connect: (port: MessagePort) => void): Has
     pause: endUse,
     drop: () => {
       isDropped = true;
+      endUse();
       port.close();
     },
   };
