@@ -124,7 +124,7 @@ function addPublicationCommands(admin: Command, terminal: Terminal): void {
 }
 
 function addFilesCommands(admin: Command, terminal: Terminal): void {
-  const files = admin.command('files').description('The stored bytes of a local system.');
+  const files = admin.command('files').description('Stored bytes of files.');
   add(
     files,
     'verify',
