@@ -36,7 +36,7 @@ export const SITE_ROUTES: Readonly<Record<string, SiteRoute>> = {
   'GET /api/openapi.yaml': { expected: always('200') },
   'GET /api/vocabularies': { target: '/api/vocabularies', expected: always('200') },
   'GET /api/vocabularies/{type}': { target: '/api/vocabularies/resourcetypes', expected: always('200') },
-  'GET /api/vocabularies/{type}/{id}': {
+  'GET /api/vocabularies/{type}/{termId}': {
     target: '/api/vocabularies/resourcetypes/dataset',
     expected: always('200'),
   },

@@ -12,7 +12,7 @@ const TRUSTED: Readonly<Record<string, string>> = {
   'services/gateway/src/http/body.ts: "(?:[^"\\\\]|\\\\.)*"|[{}[\\]:,]':
     'of JSON that was parsed, every text ends',
   'services/gateway/src/http/request-shape.ts: \\/+$': 'of the configuration',
-  'services/gateway/src/files/content-plane.ts: \\/+$': 'of the configuration',
+  'services/gateway/src/files/content-client.ts: \\/+$': 'of the configuration',
 };
 
 /** Inputs that make a backtracking expression slow when repeated a hundred thousand times. */

@@ -162,7 +162,10 @@ describe('headers', () => {
         /^\/api\/(?:records|packages)(?:\/\{id\}(?:\/draft|\/versions\/latest)?)?$/.test(path),
       names: [...BODY, 'cache-control', 'etag'],
     },
-    { of: ({ path }) => path === '/api/vocabularies/{type}/{id}', names: [...BODY, 'cache-control', 'etag'] },
+    {
+      of: ({ path }) => path === '/api/vocabularies/{type}/{termId}',
+      names: [...BODY, 'cache-control', 'etag'],
+    },
     { of: () => true, names: [...BODY, 'cache-control'] },
   ];
 

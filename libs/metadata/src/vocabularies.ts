@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { iso6393 } from 'iso-639-3';
 import spdxLicenses from 'spdx-license-list';
 
-/** One entry of a vocabulary, as `GET /api/vocabularies/{type}/{id}` shows it. */
+/** One entry of a vocabulary, as `GET /api/vocabularies/{type}/{termId}` shows it. */
 export interface Term {
   id: string;
   /** Language code (ISO 639-1) → text. */

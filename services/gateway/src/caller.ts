@@ -18,8 +18,8 @@ interface CallerDeps {
 
 export interface Caller {
   principal: Principal;
-  /** Whether a `token` parameter adds nothing because it is none. */
-  hasUselessToken: boolean;
+  /** Whether the parameter `token` is no valid token of a link. */
+  hasInvalidToken: boolean;
   /** Whether that is because the access link has expired or was revoked. */
   hasEndedLink: boolean;
 }
@@ -55,11 +55,11 @@ export function authenticate({ findTokenOwner, findProviderUser, resolveLink }: 
       grants.push(grant);
     }
     const linkToken = query.get('token');
-    let hasUselessToken = false;
+    let hasInvalidToken = false;
     let hasEndedLink = false;
     if (linkToken !== null && linkToken !== '') {
       const { grant, hasEnded } = await resolveLink(linkToken, requestId, signal);
-      hasUselessToken = grant === undefined;
+      hasInvalidToken = grant === undefined;
       hasEndedLink = hasEnded;
       if (grant !== undefined) grants.push(grant);
     }
@@ -72,11 +72,11 @@ export function authenticate({ findTokenOwner, findProviderUser, resolveLink }: 
       service: null,
       requestId,
     };
-    return { principal, hasUselessToken, hasEndedLink };
+    return { principal, hasInvalidToken, hasEndedLink };
   };
 }
 
-/** Whether anybody is known by a request's credentials, or anything opened. */
+/** Whether a request has a user or an access link. */
 export function hasCredentials({ userId, grants }: Principal): boolean {
   return userId !== null || grants.length > 0;
 }

@@ -205,6 +205,8 @@ export function readConfig(env: Environment) {
       headersTimeoutMs: 10_000,
       // Less than the idle timeout, so that clients get an error.
       filesIdleMs: 110_000,
+      // Between two authorisations of a running transfer.
+      recheckTransfersMs: 30_000,
       // Of a connection in the middle of a request; more than the timeout of a publish.
       idleTimeoutMs: constant(env, 'idleTimeoutMs', 120_000),
       minDownloadBytesPerSecond: MIN_DOWNLOAD_BYTES_PER_SECOND,

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { PUBLISH_TIMEOUT_FACTOR, readConfig } from './config.ts';
-import { LEAST_ENVIRONMENT } from './least-environment-fixture.ts';
+import { MINIMAL_ENVIRONMENT } from './minimal-environment-fixture.ts';
 
 test('limits the rate of requests by default', () => {
-  expect(readConfig(LEAST_ENVIRONMENT).rateLimit).toEqual({
+  expect(readConfig(MINIMAL_ENVIRONMENT).rateLimit).toEqual({
     anonymousPerMinute: 500,
     userPerMinute: 1_000,
     failedCredentialsPerMinute: 60,
@@ -35,11 +35,11 @@ test.each([
     problem: 'must be origins such as https://portal.example.org, or * alone',
   })),
 ])('refuses $name', ({ env, problem }) => {
-  expect(() => readConfig({ ...LEAST_ENVIRONMENT, ...env })).toThrow(problem);
+  expect(() => readConfig({ ...MINIMAL_ENVIRONMENT, ...env })).toThrow(problem);
 });
 
 test('calls and transfers time out before the connection of their client', () => {
-  const { rpcDeadlineMs, limits } = readConfig(LEAST_ENVIRONMENT);
+  const { rpcDeadlineMs, limits } = readConfig(MINIMAL_ENVIRONMENT);
   expect(rpcDeadlineMs * PUBLISH_TIMEOUT_FACTOR).toBeLessThan(limits.idleTimeoutMs);
   expect(limits.filesIdleMs).toBeLessThan(limits.idleTimeoutMs);
 });

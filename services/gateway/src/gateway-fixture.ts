@@ -19,7 +19,7 @@ export interface Script {
   files: Scripted<'files'>;
   accessLinks: Scripted<'accessLinks'>;
   search: Scripted<'search'>;
-  /** The byte plane. */
+  /** The content port of the files service. */
   content: RequestListener;
 }
 
@@ -45,10 +45,7 @@ const KEY = 'a key of at least thirty-two characters';
  */
 export async function startGateway(
   env: Record<string, string> = {},
-  {
-    limits,
-    ...options
-  }: { now?: () => Date; recheckTransfersMs?: number; limits?: Partial<GatewayConfig['limits']> } = {},
+  { limits, ...options }: { now?: () => Date; limits?: Partial<GatewayConfig['limits']> } = {},
 ): Promise<GatewayUnderTest> {
   const logger = createLogger('test');
   logger.level = 'silent';
@@ -103,10 +100,10 @@ export async function startGateway(
     ...env,
   });
   let elapsedMs = 0;
-  const gateway = await startGatewayService(
-    { ...config, limits: { ...config.limits, ...limits } },
-    { logger, elapsed: () => elapsedMs, ...options },
-  );
+  const gateway = await startGatewayService({ ...config, limits: { ...config.limits, ...limits } }, logger, {
+    elapsed: () => elapsedMs,
+    ...options,
+  });
   const identity = createClient(definitions.identity, {
     address: `127.0.0.1:${gateway.grpcPort}`,
     audience: 'gateway',

@@ -1,7 +1,7 @@
 /** The two kinds of entity, each behind its own path prefix: resources are `record`s there. */
 export type Kind = 'record' | 'package';
 
-/** Which of an entity's two faces a route speaks of. */
+/** The two forms of an entity. */
 export type Form = 'draft' | 'published';
 
 export const KINDS = ['record', 'package'] as const satisfies readonly Kind[];

@@ -2,6 +2,4 @@ import { runService } from '@kr/service-host';
 import { readConfig } from './config.ts';
 import { startGatewayService } from './service.ts';
 
-await runService('gateway', process.env, (logger) =>
-  startGatewayService(readConfig(process.env), { logger }),
-);
+await runService('gateway', process.env, (logger) => startGatewayService(readConfig(process.env), logger));

@@ -4,27 +4,27 @@ import type { Clients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
 import { draftRoutes } from './drafts/drafts.ts';
 import type { FilesDeps } from './files/authorise-files.ts';
-import type { ContentPlane } from './files/content-plane.ts';
+import type { ContentClient } from './files/content-client.ts';
 import { contentRoutes, type XAccelRedirect } from './files/file-content.ts';
 import { fileRoutes } from './files/file-entries.ts';
 import { uploadRoutes } from './files/resumable-upload.ts';
-import type { Route } from './http/route.ts';
+import type { Operation, Route } from './http/route.ts';
 import { type TokensDeps, tokenRoutes } from './identity/own-tokens.ts';
 import type { UserStore } from './identity/user-store.ts';
 import { userRoutes } from './identity/who-am-i.ts';
-import { KINDS, type Kind } from './kind.ts';
+import { COLLECTION, KINDS, type Kind } from './kind.ts';
 import { documentRoutes } from './published/export-published.ts';
 import { publishedRoutes, requestRoutes } from './published/published.ts';
 import { contextRoutes } from './resources/context-resources.ts';
 import { resourceRoutes } from './resources/resource-lists.ts';
-import { searchRoutes } from './search/search.ts';
+import { kindSearchRoutes, searchRoutes } from './search/search.ts';
 import { suggestRoutes } from './search/suggest.ts';
 import { siteRoutes } from './site/welcome.ts';
 import { vocabularyRoutes } from './vocabularies/vocabularies.ts';
 
 export interface RoutesDeps {
   clients: Clients;
-  contentPlane: ContentPlane;
+  contentClient: ContentClient;
   fileAccess: FilesDeps['fileAccess'];
   xAccel: XAccelRedirect;
   users: Pick<UserStore, 'findUser'>;
@@ -36,35 +36,39 @@ export interface RoutesDeps {
 export function routes(deps: RoutesDeps): readonly Route[] {
   const { clients, users, ownTokens, limits } = deps;
   const all: readonly Route[] = [
-    ...siteRoutes(() => all),
-    ...userRoutes(users),
-    ...tokenRoutes(ownTokens),
-    ...searchRoutes(clients, limits),
-    ...suggestRoutes(clients, limits),
-    ...vocabularyRoutes(limits),
-    ...contextRoutes(clients, limits),
-    ...resourceRoutes(clients, limits),
-    ...requestRoutes({ kind: 'package', clients }, limits),
-    ...KINDS.flatMap((kind) => entityRoutes(kind, deps)),
+    ...tagged('site', [...siteRoutes(() => all), ...userRoutes(users), ...tokenRoutes(ownTokens)]),
+    ...tagged('search', [...searchRoutes(clients, limits), ...suggestRoutes(clients, limits)]),
+    ...tagged('vocabularies', vocabularyRoutes(limits)),
+    ...tagged('packages', [
+      ...contextRoutes(clients, limits),
+      ...resourceRoutes(clients, limits),
+      ...requestRoutes({ kind: 'package', clients }, limits),
+    ]),
+    ...KINDS.flatMap((kind) => tagged(COLLECTION[kind], entityRoutes(kind, deps))),
   ];
   return all;
+}
+
+function tagged(tag: Route['tag'], operations: readonly Operation[]): Route[] {
+  return operations.map((operation) => ({ ...operation, tag }));
 }
 
 /** Routes of resources and packages. */
 function entityRoutes(
   kind: Kind,
-  { clients, contentPlane, fileAccess, xAccel, limits }: RoutesDeps,
-): readonly Route[] {
+  { clients, contentClient, fileAccess, xAccel, limits }: RoutesDeps,
+): readonly Operation[] {
   const deps = { kind, clients };
   const ofDraft: FilesDeps = { ...deps, fileAccess, form: 'draft' };
   const ofPublished: FilesDeps = { ...ofDraft, form: 'published' };
   return [
+    ...kindSearchRoutes(deps, limits),
     ...publishedRoutes(deps, limits),
     ...documentRoutes(ofPublished),
     ...draftRoutes(deps),
     ...fileRoutes(ofDraft, ofPublished),
-    ...contentRoutes(ofDraft, ofPublished, contentPlane, xAccel),
-    ...uploadRoutes(ofDraft, contentPlane),
+    ...contentRoutes(ofDraft, ofPublished, contentClient, xAccel),
+    ...uploadRoutes(ofDraft, contentClient),
     ...auditLogRoutes(deps, limits),
     ...accessLinkRoutes(deps),
   ];

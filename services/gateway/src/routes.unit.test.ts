@@ -67,13 +67,13 @@ describe('the description of the interface', () => {
   });
 
   test('states for every route whether it is open and whether it takes a body', () => {
-    const said = operations.map(({ name, security, requestBody }) => [
+    const described = operations.map(({ name, security, requestBody }) => [
       name,
       security !== undefined,
       requestBody !== undefined,
     ]);
     const is = table.map(({ name, auth, body: taken }) => [name, auth === 'open', taken !== undefined]);
-    expect(said.sort()).toEqual(is.sort());
+    expect(described.sort()).toEqual(is.sort());
   });
 
   test('has every parameter of the path', () => {
@@ -121,10 +121,10 @@ describe('the description of the interface', () => {
   });
 
   test('has `prettyprint` on every operation that answers with JSON, and `expand` where an entity is shown', () => {
-    const parametersOf = (wanted: string) =>
+    const parametersOf = (parameter: string) =>
       operations
         .filter(({ parameters = [] }) =>
-          parameters.some(({ $ref }) => $ref === `#/components/parameters/${wanted}`),
+          parameters.some(({ $ref }) => $ref === `#/components/parameters/${parameter}`),
         )
         .map(({ name }) => name);
     const answers = (pattern: RegExp) =>

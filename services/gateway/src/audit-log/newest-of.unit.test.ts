@@ -34,8 +34,8 @@ describe('the newest of several trails', () => {
     const all = [trail(['a', 9], ['d', 6], ['e', 5]), trail(['b', 8], ['c', 7], ['f', 4])];
     const page = (number: number) => {
       const limit = number * 2;
-      const told = all.map(({ entries }) => ({ entries: entries.slice(0, limit) }));
-      return idsOf(newestOf(told, limit).slice(limit - 2));
+      const truncated = all.map(({ entries }) => ({ entries: entries.slice(0, limit) }));
+      return idsOf(newestOf(truncated, limit).slice(limit - 2));
     };
     expect([1, 2, 3, 4].map(page)).toEqual(['ab', 'cd', 'ef', '']);
   });

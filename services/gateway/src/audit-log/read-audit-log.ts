@@ -1,31 +1,53 @@
 import type { AuditEntry__Output, AuditTrail__Output } from '@kr/contracts';
-import type { EntityDeps } from '../entity-deps.ts';
-import { type Call, json, param, type Reply } from '../http/endpoint.ts';
-import type { Route } from '../http/route.ts';
+import type { EntityDeps } from '../entities.ts';
+import { json, param } from '../http/endpoint.ts';
+import type { Operation } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES, type Kind } from '../kind.ts';
 import { isoInstant, type Json, offsetInstant } from '../rendering/entity-json.ts';
 import { type PageLimits, pageLinks, readPage } from '../rendering/page-links.ts';
 
-export function auditLogRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
-  const tag = COLLECTION[deps.kind];
-  const { title, noun } = KIND_NAMES[deps.kind];
+export function auditLogRoutes({ kind, clients }: EntityDeps, limits: PageLimits): Operation[] {
+  const { title, noun } = KIND_NAMES[kind];
   return [
     {
       method: 'GET',
-      path: `/api/${tag}/:id/audit-log`,
-      auth: 'token',
-      produces: 'json',
+      path: `/api/${COLLECTION[kind]}/:id/audit-log`,
       cost: 'auditLog',
       lane: 'search',
       operationId: `read${title}AuditLog`,
-      openapi: {
-        tag,
-        summary: `The changes of all versions of the ${noun}, with their actors, newest first; also when it is deleted.`,
-        parameters: ['Id', 'size', 'page'],
-        responses: { 200: 'AuditLog' },
-        errors: [400, 403, 404],
+      summary: `The changes of all versions of the ${noun}, with their actors, newest first; also when it is deleted.`,
+      parameters: ['size', 'page'],
+      responses: { 200: 'AuditLog' },
+      errors: [400, 403, 404],
+      handler: async (call) => {
+        // Each service has its own entries; a page needs the newest of each.
+        const { size, page } = readPage(call.query, {
+          pageMaxSize: Math.min(limits.pageMaxSize, MAX_PAGE_SIZE),
+        });
+        const { principal, signal } = call;
+        const limit = page * size;
+        const request = { id: param(call, 'id'), limit };
+        const ofEntity = await clients.lifecycle[kind].readAuditLog(request, principal, { signal });
+        const others = await Promise.all([
+          clients.files.readFileTrail({ ticket: ofEntity.filesTicket, limit }, principal, { signal }),
+          clients.accessLinks.readLinkTrail({ ticket: ofEntity.accessLinksTicket, limit }, principal, {
+            signal,
+          }),
+        ]);
+        const trails = [...ofEntity.trails, ...others.flatMap(({ trail }) => trail ?? [])];
+        const entries = newestOf(trails, limit).slice((page - 1) * size);
+        const total = trails.reduce((sum, trail) => sum + trail.total, 0);
+        return json(200, {
+          hits: { hits: entries.map((entry) => auditEntryJson(entry, kind)), total },
+          sortBy: 'newest',
+          links: pageLinks(`${call.baseUrl}${call.path}`, {
+            size,
+            page,
+            total,
+            parameters: [['sort', 'newest']],
+          }),
+        });
       },
-      handler: (call) => readAuditLog(deps, limits, call),
     },
   ];
 }
@@ -73,38 +95,4 @@ function named(id: string | undefined): { id: string } | null {
   return id ? { id } : null;
 }
 
-/** The most that are shown on a page. */
-const LARGEST_PAGE = 100;
-
-/**
- * GET /api/{kind}/{id}/audit-log: what was done to the entity in all its versions, the newest first. Each service keeps
- * what it did itself; a page of all of it needs the newest of each.
- */
-async function readAuditLog(
-  { kind, clients }: EntityDeps,
-  { pageMaxSize }: PageLimits,
-  call: Call,
-): Promise<Reply> {
-  const { size, page } = readPage(call.query, { pageMaxSize: Math.min(pageMaxSize, LARGEST_PAGE) });
-  const { principal, signal } = call;
-  const request = { id: param(call, 'id'), limit: page * size };
-  const known = await clients.lifecycle[kind].readAuditLog(request, principal, { signal });
-  const { limit } = request;
-  const others = await Promise.all([
-    clients.files.readFileTrail({ ticket: known.filesTicket, limit }, principal, { signal }),
-    clients.accessLinks.readLinkTrail({ ticket: known.accessLinksTicket, limit }, principal, { signal }),
-  ]);
-  const trails = [...known.trails, ...others.flatMap(({ trail }) => trail ?? [])];
-  const entries = newestOf(trails, limit).slice((page - 1) * size);
-  const total = trails.reduce((sum, trail) => sum + trail.total, 0);
-  return json(200, {
-    hits: { hits: entries.map((entry) => auditEntryJson(entry, kind)), total },
-    sortBy: 'newest',
-    links: pageLinks(`${call.baseUrl}${call.path}`, {
-      size,
-      page,
-      total,
-      parameters: [['sort', 'newest']],
-    }),
-  });
-}
+const MAX_PAGE_SIZE = 100;

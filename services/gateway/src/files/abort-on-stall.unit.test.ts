@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { abortOnStall } from './content-plane.ts';
+import { abortOnStall } from './content-client.ts';
 
 let server: Server;
 let sendRest: () => void;
@@ -20,7 +20,7 @@ afterEach(() => server.close().closeAllConnections());
  * An answer of which this part arrived and was read, and which then stopped until the connection had been
  * silent for its time.
  */
-async function silentAfter(wanted: 5 | 10): Promise<{ answer: IncomingMessage; heard: () => string }> {
+async function silentAfter(count: 5 | 10): Promise<{ answer: IncomingMessage; heard: () => string }> {
   const outgoing = request({ host: '127.0.0.1', port: (server.address() as AddressInfo).port });
   outgoing.on('error', () => {});
   abortOnStall(outgoing, { idleMs: 100, error: () => new Error('it was silent') });
@@ -31,7 +31,7 @@ async function silentAfter(wanted: 5 | 10): Promise<{ answer: IncomingMessage; h
     .on('error', () => {})
     .on('data', (bytes: Buffer) => {
       heard += bytes;
-      if (heard.length === wanted) answer.pause();
+      if (heard.length === count) answer.pause();
       else sendRest();
     });
   await silence;

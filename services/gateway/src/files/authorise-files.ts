@@ -1,7 +1,7 @@
 import type { AuthoriseResponse__Output } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
 import { hasCredentials } from '../caller.ts';
-import type { EntityDeps } from '../entity-deps.ts';
+import type { EntityDeps } from '../entities.ts';
 import { type Call, param } from '../http/endpoint.ts';
 import type { Form } from '../kind.ts';
 import type { FileHolder } from '../rendering/file-json.ts';
@@ -38,9 +38,9 @@ export async function authoriseFiles(
   const key = `${kind}/${param(call, 'id')}`;
   const found = fileAccess.find(key);
   if (found !== undefined) return found;
-  const keep = fileAccess.beginRead();
+  const store = fileAccess.beginRead();
   const authorised = await requestTicket(deps, action, call);
-  keep(key, authorised.parentId, authorised);
+  store(key, authorised.parentId, authorised);
   return authorised;
 }
 

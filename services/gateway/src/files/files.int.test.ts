@@ -119,10 +119,10 @@ describe('files', () => {
     ],
   ])('do not start with %s', async (body, issues) => {
     const answer = await ask(DRAFT, { method: 'POST', body });
-    const said = answer.body.errors.map(
+    const problems = answer.body.errors.map(
       (one: { field: string; messages: string[] }) => `${one.field}: ${one.messages}`,
     );
-    expect([answer.status, said]).toEqual([400, issues]);
+    expect([answer.status, problems]).toEqual([400, issues]);
   });
 
   test('that are complete show all members', async () => {
@@ -166,11 +166,11 @@ describe('files', () => {
 describe('content', () => {
   test('is streamed up, with its length', async () => {
     const bytes = randomBytes(3_000_000);
-    let seen: unknown;
+    let received: unknown;
     gateway.script.content = async (request, response) => {
       const hash = createHash('md5');
       for await (const chunk of request) hash.update(chunk as Buffer);
-      seen = {
+      received = {
         method: request.method,
         url: request.url,
         length: request.headers['content-length'],
@@ -193,7 +193,7 @@ describe('content', () => {
       headers: { 'content-type': 'application/octet-stream' },
     });
     const self = `${gateway.baseUrl}${DRAFT}/%C3%BC.bin`;
-    expect([status, Object.entries(body), seen]).toEqual([
+    expect([status, Object.entries(body), received]).toEqual([
       200,
       Object.entries({
         key: 'ü.bin',
@@ -363,7 +363,7 @@ describe('content', () => {
   test('whose sender goes away does not arrive whole', async () => {
     let outcome = '';
     gateway.script.content = (request) => {
-      outcome = 'begun';
+      outcome = 'started';
       text(request).then(
         () => {
           outcome = 'whole';
@@ -378,9 +378,9 @@ describe('content', () => {
     socket.write(
       `PUT ${DRAFT}/a/content HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\nContent-Length: 100\r\n\r\nabc`,
     );
-    await until(async () => outcome === 'begun');
+    await until(async () => outcome === 'started');
     socket.destroy();
-    await until(async () => outcome !== 'begun');
+    await until(async () => outcome !== 'started');
     expect(outcome).toBe('broken');
   });
 
@@ -443,9 +443,9 @@ describe('content', () => {
     ['/api/packages/x/draft/files-archive', '/archive/x', 'x FORM_DRAFT read_draft_files'],
   ])('is one archive from %s, with the same permission as each file', async (path, url, ticket) => {
     gateway.script.packages = gateway.script.records;
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     gateway.script.content = (request, response) => {
-      asked.push([request.url, request.headers['kr-ticket'], request.headers.range]);
+      requests.push([request.url, request.headers['kr-ticket'], request.headers.range]);
       response.writeHead(206, { 'content-type': 'application/zip', 'content-length': 4 }).end('PK..');
     };
     const init = { token, headers: { range: 'bytes=0-3' } };
@@ -455,9 +455,9 @@ describe('content', () => {
       'application/zip',
       'PK..',
     ]);
-    expect(asked).toEqual([[url, ticket, 'bytes=0-3']]);
+    expect(requests).toEqual([[url, ticket, 'bytes=0-3']]);
     await (await gateway.fetch(path.replace('files-archive', 'files/a/content'), init)).text();
-    expect(asked[1]).toEqual([expect.any(String), ticket, 'bytes=0-3']);
+    expect(requests[1]).toEqual([expect.any(String), ticket, 'bytes=0-3']);
   });
 
   test('is not given all at once where single files are not', async () => {
@@ -544,12 +544,12 @@ describe('a resumable upload', () => {
   test.each<[string, Record<string, string>]>([
     ['another length', { 'upload-length': '6' }],
     ['another first chunk', { 'upload-checksum': 'md5 1B2M2Y8AsgTpgAmY7PhCfg==' }],
-  ])('of %s is not begun under the key of the one before', async (_, change) => {
-    let begun = 0;
+  ])('of %s is not started under the key of the one before', async (_, change) => {
+    let started = 0;
     gateway.script.content = async (request, response) => {
       request.resume();
-      begun += 1;
-      response.writeHead(201, { location: `/uploads/e7vvn-90a62/a/upload-${begun}` }).end();
+      started += 1;
+      response.writeHead(201, { location: `/uploads/e7vvn-90a62/a/upload-${started}` }).end();
     };
     const headers = {
       'tus-resumable': '1.0.0',
@@ -558,6 +558,6 @@ describe('a resumable upload', () => {
     };
     const post = (more = {}) => ask(`${DRAFT}/a/tus`, { method: 'POST', headers: { ...headers, ...more } });
     const answers = [await post(), await post(), await post(change)];
-    expect([answers.map(({ status }) => status), begun]).toEqual([[201, 201, 422], 1]);
+    expect([answers.map(({ status }) => status), started]).toEqual([[201, 201, 422], 1]);
   });
 });

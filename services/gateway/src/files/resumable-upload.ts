@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Call, type EmptyReply, param, type Reply } from '../http/endpoint.ts';
-import type { Route } from '../http/route.ts';
+import type { Operation } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { fileLinks } from '../rendering/links.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder, reauthoriseFiles } from './authorise-files.ts';
-import type { ContentAnswer, ContentPlane } from './content-plane.ts';
-import { contentRefusal } from './content-plane.ts';
+import type { ContentAnswer, ContentClient } from './content-client.ts';
+import { contentRefusal } from './content-refusal.ts';
 
 /** Resumable uploads of one file, by tus 1.0. */
-export function uploadRoutes(deps: FilesDeps, plane: ContentPlane): Route[] {
-  const tag = COLLECTION[deps.kind];
+export function uploadRoutes(deps: FilesDeps, client: ContentClient): Operation[] {
+  const collection = COLLECTION[deps.kind];
   const { title } = KIND_NAMES[deps.kind];
-  const all = `/api/${tag}/:id/draft/files/:key/tus`;
+  const all = `/api/${collection}/:id/draft/files/:key/tus`;
   const one = `${all}/:uploadId`;
   const tus = { produces: 'any', protocol: 'tus' } as const;
   return [
@@ -21,40 +21,24 @@ export function uploadRoutes(deps: FilesDeps, plane: ContentPlane): Route[] {
       auth: 'open',
       ...tus,
       operationId: `describe${title}Uploads`,
-      openapi: {
-        tag,
-        summary: 'The supported options of tus 1.0.',
-        parameters: ['Id', 'Key'],
-        responses: { 204: 'UploadCapabilities' },
-      },
-      handler: (call) => uploadCapabilities(plane, call),
+      summary: 'The supported options of tus 1.0.',
+      responses: { 204: 'UploadCapabilities' },
+      handler: (call) => uploadCapabilities(client, call),
     },
     {
       method: 'POST',
       path: all,
-      auth: 'token',
       body: 'chunk',
       ...tus,
       lane: 'transfer',
       changes: [],
       operationId: `create${title}Upload`,
-      openapi: {
-        tag,
-        summary: 'Begins a resumable upload of a pending file, in place of the one it had.',
-        parameters: [
-          'Id',
-          'Key',
-          'TusResumable',
-          'UploadLength',
-          'UploadDeferLength',
-          'UploadMetadata',
-          'UploadChecksum',
-        ],
-        requestBody: 'FirstChunk',
-        responses: { 201: 'UploadCreated', 412: 'OtherVersion', 460: 'ChecksumMismatch' },
-        errors: [400, 403, 404, 408, 413, 507],
-      },
-      handler: (call) => createUpload(deps, plane, call),
+      summary: 'Begins a resumable upload of a pending file, in place of the one it had.',
+      parameters: ['TusResumable', 'UploadLength', 'UploadDeferLength', 'UploadMetadata', 'UploadChecksum'],
+      requestBody: 'FirstChunk',
+      responses: { 201: 'UploadCreated', 412: 'OtherVersion', 460: 'ChecksumMismatch' },
+      errors: [400, 403, 404, 408, 413, 507],
+      handler: (call) => createUpload(deps, client, call),
     },
     {
       method: 'OPTIONS',
@@ -62,78 +46,54 @@ export function uploadRoutes(deps: FilesDeps, plane: ContentPlane): Route[] {
       auth: 'open',
       ...tus,
       operationId: `describe${title}Upload`,
-      openapi: {
-        tag,
-        summary: 'The supported options of tus 1.0.',
-        parameters: ['Id', 'Key', 'UploadId'],
-        responses: { 204: 'UploadCapabilities' },
-      },
-      handler: (call) => uploadCapabilities(plane, call),
+      summary: 'The supported options of tus 1.0.',
+      responses: { 204: 'UploadCapabilities' },
+      handler: (call) => uploadCapabilities(client, call),
     },
     {
       method: 'HEAD',
       path: one,
-      auth: 'token',
       ...tus,
       operationId: `read${title}Upload`,
-      openapi: {
-        tag,
-        summary: 'The offset of an upload; a request that is writing to it is aborted.',
-        parameters: ['Id', 'Key', 'UploadId', 'TusResumable'],
-        responses: { 200: 'UploadState', 410: 'Expired', 412: 'OtherVersion', 423: 'NotNow' },
-        errors: [403, 404],
-      },
-      handler: (call) => relayUpload('HEAD', deps, plane, call),
+      summary: 'The offset of an upload; a request that is writing to it is aborted.',
+      parameters: ['TusResumable'],
+      responses: { 200: 'UploadState', 410: 'Expired', 412: 'OtherVersion', 423: 'NotNow' },
+      errors: [403, 404],
+      handler: (call) => relayUpload('HEAD', deps, client, call),
     },
     {
       method: 'PATCH',
       path: one,
-      auth: 'token',
       body: 'chunk',
       ...tus,
       cost: 'nothing',
       lane: 'transfer',
       changes: [],
       operationId: `continue${title}Upload`,
-      openapi: {
-        tag,
-        summary: 'Adds bytes at the end of an upload; with the last of them the file can be committed.',
-        parameters: [
-          'Id',
-          'Key',
-          'UploadId',
-          'TusResumable',
-          'UploadOffset',
-          'UploadLength',
-          'UploadChecksum',
-        ],
-        requestBody: 'Chunk',
-        responses: {
-          204: 'ChunkTaken',
-          409: 'WrongOffset',
-          410: 'Expired',
-          412: 'OtherVersion',
-          460: 'ChecksumMismatch',
-        },
-        errors: [400, 403, 404, 408, 413, 415, 507],
+      summary: 'Adds bytes at the end of an upload; with the last of them the file can be committed.',
+      parameters: ['TusResumable', 'UploadOffset', 'UploadLength', 'UploadChecksum'],
+      requestBody: 'Chunk',
+      responses: {
+        204: 'ChunkTaken',
+        409: 'WrongOffset',
+        410: 'Expired',
+        412: 'OtherVersion',
+        460: 'ChecksumMismatch',
       },
-      handler: (call) => relayUpload('PATCH', deps, plane, call),
+      errors: [400, 403, 404, 408, 413, 415, 507],
+      handler: (call) => relayUpload('PATCH', deps, client, call),
     },
     {
       method: 'DELETE',
       path: one,
-      auth: 'token',
       ...tus,
       changes: [],
       operationId: `terminate${title}Upload`,
-      openapi: {
-        tag,
-        summary: 'Gives an upload up, with its bytes; those of a committed file stay.',
-        parameters: ['Id', 'Key', 'UploadId', 'TusResumable'],
-        responses: { 204: 'UploadTerminated', 412: 'OtherVersion' },
-        errors: [400, 403, 404, 409],
-      },
-      handler: (call) => relayUpload('DELETE', deps, plane, call),
+      summary: 'Aborts an upload and deletes its bytes; those of a committed file stay.',
+      parameters: ['TusResumable'],
+      responses: { 204: 'UploadTerminated', 412: 'OtherVersion' },
+      errors: [400, 403, 404, 409],
+      handler: (call) => relayUpload('DELETE', deps, client, call),
     },
   ];
 }
@@ -152,13 +112,18 @@ const TUS_HEADERS = [
 ] as const;
 
 /** OPTIONS /api/{kind}/{id}/draft/files/{key}/tus and …/tus/{uploadId}: what is offered of tus 1.0. */
-async function uploadCapabilities(plane: ContentPlane, call: Call): Promise<Reply> {
-  const answer = await plane.request({ method: 'OPTIONS', endpoint: 'uploads', ...place(call), headers: {} });
+async function uploadCapabilities(client: ContentClient, call: Call): Promise<Reply> {
+  const answer = await client.request({
+    method: 'OPTIONS',
+    endpoint: 'uploads',
+    ...place(call),
+    headers: {},
+  });
   return emptyReply(answer);
 }
 
-async function createUpload(deps: FilesDeps, plane: ContentPlane, call: Call): Promise<Reply> {
-  const reply = await relayUpload('POST', deps, plane, call);
+async function createUpload(deps: FilesDeps, client: ContentClient, call: Call): Promise<Reply> {
+  const reply = await relayUpload('POST', deps, client, call);
   const id = reply.headers?.['location']?.split('/').at(-1) ?? '';
   const { tus } = fileLinks(fileHolder(deps, call), param(call, 'key'), call.baseUrl);
   return { ...reply, headers: { ...reply.headers, location: `${tus}/${id}` } };
@@ -168,11 +133,11 @@ async function createUpload(deps: FilesDeps, plane: ContentPlane, call: Call): P
 async function relayUpload(
   method: 'POST' | 'HEAD' | 'PATCH' | 'DELETE',
   deps: FilesDeps,
-  plane: ContentPlane,
+  client: ContentClient,
   call: Call,
 ): Promise<EmptyReply> {
   const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
-  const answer = await plane.request({
+  const answer = await client.request({
     method,
     endpoint: 'uploads',
     ...place(call),

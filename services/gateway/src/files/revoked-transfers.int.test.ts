@@ -20,7 +20,10 @@ let patient: GatewayUnderTest;
 let hasty: GatewayUnderTest;
 let hastyDatabase: pg.Client;
 beforeAll(async () => {
-  [patient, hasty] = await Promise.all([startGateway(), startGateway({}, { recheckTransfersMs: 100 })]);
+  [patient, hasty] = await Promise.all([
+    startGateway(),
+    startGateway({}, { limits: { recheckTransfersMs: 100 } }),
+  ]);
   database = new pg.Client(patient.databaseUrl);
   hastyDatabase = new pg.Client(hasty.databaseUrl);
   await Promise.all([database.connect(), hastyDatabase.connect()]);

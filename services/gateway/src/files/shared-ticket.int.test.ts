@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
 import { type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
-import { KEPT_MS } from '../response-cache/response-cache.ts';
+import { LIFETIME_MS } from '../response-cache/response-cache.ts';
 
 const RECORD = '/api/records/e7vvn-90a62';
 const FILE = `${RECORD}/files/a/content`;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 beforeEach(() => {
-  gateway.later(KEPT_MS);
+  gateway.later(LIFETIME_MS);
   requests = [];
   gateway.script.records = { Authorise: async ({ id }) => authorised(id) };
 });
@@ -36,7 +36,7 @@ async function statusOf(path: string, init: Parameters<GatewayUnderTest['fetch']
 test('anonymous readers of the published files of one entity share a ticket for a second', async () => {
   const statuses = [await statusOf(FILE), await statusOf(FILE), await statusOf(FILE.replace('/a/', '/b/'))];
   const before = requests.length;
-  gateway.later(KEPT_MS);
+  gateway.later(LIFETIME_MS);
   await statusOf(FILE);
   expect([statuses, before, requests.length]).toEqual([[200, 200, 200], 1, 2]);
 });

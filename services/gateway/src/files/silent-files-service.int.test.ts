@@ -37,12 +37,12 @@ async function expectPlace(): Promise<void> {
 }
 
 describe('a files service that falls silent', () => {
-  const unanswered: RequestListener = (asked) => void asked.resume();
+  const unanswered: RequestListener = (incoming) => void incoming.resume();
   const unread: RequestListener = () => {};
   const brokenOff =
     (status: number): RequestListener =>
-    (asked, response) => {
-      asked.resume();
+    (incoming, response) => {
+      incoming.resume();
       response.writeHead(status, { 'content-type': 'application/json', 'content-length': 1_000 }).write('{');
     };
   const SILENT = { status: 503, message: 'The files service made no progress for 500 ms.' };
@@ -70,8 +70,9 @@ describe('a files service that falls silent', () => {
     gateway.script.content = content;
     await until(async () => {
       const response = await gateway.fetch(path, { method, token, ...(body === undefined ? {} : { body }) });
-      const said = await response.text();
-      const { status, message } = said === '' ? { ...response, status: response.status } : JSON.parse(said);
+      const answerText = await response.text();
+      const { status, message } =
+        answerText === '' ? { ...response, status: response.status } : JSON.parse(answerText);
       return JSON.stringify({ status, message }) === JSON.stringify(expected);
     });
     await expectPlace();
@@ -89,13 +90,13 @@ describe('a files service that falls silent', () => {
   });
 
   test('is aborted when its client has disconnected too', async () => {
-    let came = '';
-    gateway.script.content = async (asked) => {
-      came = await text(asked).catch(() => '');
+    let received = '';
+    gateway.script.content = async (incoming) => {
+      received = await text(incoming).catch(() => '');
     };
     const upload = put();
     upload.on('error', () => {}).end('abcdef');
-    await until(() => came === 'abcdef');
+    await until(() => received === 'abcdef');
     upload.destroy();
     await expectPlace();
   });
@@ -103,9 +104,9 @@ describe('a files service that falls silent', () => {
 
 describe('a client that is slow', () => {
   test('to send is waited for', async () => {
-    gateway.script.content = async (asked, response) => {
-      const came = await text(asked).catch(() => 'half of it');
-      response.writeHead(came === 'abcdef' ? 200 : 400).end(JSON.stringify(STORED));
+    gateway.script.content = async (incoming, response) => {
+      const received = await text(incoming).catch(() => 'half of it');
+      response.writeHead(received === 'abcdef' ? 200 : 400).end(JSON.stringify(STORED));
     };
     await until(async () => {
       const upload = put();

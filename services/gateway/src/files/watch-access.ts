@@ -18,16 +18,16 @@ const UNDECIDED: ReadonlySet<string> = new Set(['unavailable', 'rate_limited', '
  * began, and calls `confirm` before it ends an upload.
  *
  * @param check throws if access was revoked
- * @param refuse aborts the transfer; called at most once
+ * @param abort aborts the transfer; called at most once
  */
 export function watchAccess({
   everyMs,
   check,
-  refuse,
+  abort,
 }: {
   everyMs: number;
   check: () => Promise<void>;
-  refuse: (reason: ServiceError) => void;
+  abort: (reason: ServiceError) => void;
 }): AccessWatch {
   let checkedAt = performance.now();
   let isRunning = false;
@@ -43,7 +43,7 @@ export function watchAccess({
       .catch((error: unknown) => {
         if (!(error instanceof ServiceError) || UNDECIDED.has(error.kind)) return;
         clearInterval(timer);
-        refuse(error);
+        abort(error);
       })
       .finally(() => {
         isRunning = false;

@@ -1,6 +1,6 @@
 import { EXPORT_MEDIA_TYPES } from '@kr/formats';
 import Negotiator from 'negotiator';
-import { asksForProblem } from './error-response.ts';
+import { acceptsProblem } from './error-response.ts';
 import { HttpProblem } from './http-problem.ts';
 import type { Route } from './route.ts';
 
@@ -15,7 +15,7 @@ export const GEOJSON_TYPE = 'application/geo+json';
 
 /** The types that bodies are written in. */
 export const WRITTEN = [DEFAULT_TYPE, VENDOR_TYPE];
-const OFFERED: Record<Exclude<Route['produces'], 'any'>, string[]> = {
+const OFFERED: Record<Exclude<NonNullable<Route['produces']>, 'any'>, string[]> = {
   entity: WRITTEN,
   published: [...WRITTEN, ...EXPORT_MEDIA_TYPES],
   hits: [...WRITTEN, CSV_TYPE, GEOJSON_TYPE],
@@ -30,12 +30,12 @@ const PARAMETER = /;\s*(?!q\s*=)[\w!#$%&'*+.^`|~-]+\s*=\s*(?:"(?:[^"\\]|\\.)*"|[
  *
  * @throws HttpProblem 406, naming what would be acceptable
  */
-export function chooseMediaType(accept: string | undefined, produces: Route['produces']): string {
+export function chooseMediaType(accept: string | undefined, produces: Route['produces'] = 'json'): string {
   if (produces === 'any' || accept === undefined || accept.trim() === '') return DEFAULT_TYPE;
   const negotiator = new Negotiator({ headers: { accept: accept.replace(PARAMETER, '') } });
   const chosen = negotiator.mediaType(OFFERED[produces]);
   if (chosen !== undefined) return chosen;
-  // It names how errors are to look, and leaves the rest to us.
-  if (asksForProblem(accept) && !accept.includes(',')) return DEFAULT_TYPE;
+  // Only the format of errors is named.
+  if (acceptsProblem(accept) && !accept.includes(',')) return DEFAULT_TYPE;
   throw new HttpProblem(406, `Invalid 'Accept' header. Expected one of: ${OFFERED[produces].join(', ')}`);
 }

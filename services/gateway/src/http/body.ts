@@ -44,7 +44,7 @@ const waiting = new WeakSet<IncomingMessage>();
 
 /**
  * Requests with `Expect: 100-continue` (RFC 9110, section 10.1.1) are routed like all others; `100 Continue` is sent by
- * `continueBody`, once their body is wanted. If it never is, the connection ends with the answer.
+ * `continueBody`, once they are accepted. Otherwise the connection ends with the answer.
  */
 export function continueWhenWanted(server: Server): void {
   server.on('checkContinue', (request, response) => {
@@ -68,7 +68,7 @@ export interface BodyLimits {
   /** Milliseconds from the start of the request within which the whole body must arrive. */
   timeoutMs: number;
   /** Called with the bytes of each chunk before it is stored. @throws Error rejects the body with this error */
-  hold?: (bytes: number) => void;
+  onBytes?: (bytes: number) => void;
 }
 
 /**
@@ -77,7 +77,7 @@ export interface BodyLimits {
  */
 export function readBody(
   request: IncomingMessage,
-  { maxBytes, timeoutMs, hold }: BodyLimits,
+  { maxBytes, timeoutMs, onBytes }: BodyLimits,
 ): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
   // A request that ended before a listener was attached emits no further events.
@@ -88,27 +88,27 @@ export function readBody(
     let size = 0;
     const timer = setTimeout(
       () =>
-        settle(() =>
+        finish(() =>
           reject(new HttpProblem(408, 'The request body did not arrive in time.', { connection: 'close' })),
         ),
       timeoutMs,
     );
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      if (size > maxBytes) return settle(() => reject(tooLarge(maxBytes)));
+      if (size > maxBytes) return finish(() => reject(tooLarge(maxBytes)));
       try {
-        hold?.(chunk.length);
+        onBytes?.(chunk.length);
       } catch (error) {
-        return settle(() => reject(error));
+        return finish(() => reject(error));
       }
       chunks.push(chunk);
     };
-    const onEnd = () => settle(() => resolve(Buffer.concat(chunks, size)));
-    const onBroken = () => settle(() => reject(incomplete()));
-    const settle = (outcome: () => void) => {
+    const onEnd = () => finish(() => resolve(Buffer.concat(chunks, size)));
+    const onBroken = () => finish(() => reject(incomplete()));
+    const finish = (outcome: () => void) => {
       clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
-      // An error after the answer is decided must not go unheard.
+      // Without a listener, a later error would end the process.
       request.on('error', () => {});
       outcome();
     };
@@ -124,10 +124,10 @@ function tooLarge(maxBytes: number): HttpProblem {
   return new HttpProblem(413, `The request body is larger than ${maxBytes} bytes.`);
 }
 
-const DEEPEST = 32;
-const LONGEST_LIST = 1_000;
+const MAX_DEPTH = 32;
+const MAX_ITEMS = 1_000;
 /** In UTF-16 units. */
-const LONGEST_TEXT = 65_536;
+const MAX_TEXT_LENGTH = 65_536;
 
 /** A coastline has more positions than any list of ours has items; the size of the body is limit enough. */
 const UNLIMITED = 'coordinates';
@@ -175,7 +175,7 @@ function notJson(cause: unknown): ServiceError {
 }
 
 interface Level {
-  /** Keys seen so far; undefined inside a list. */
+  /** The keys before this place; undefined inside a list. */
   keys: Set<string> | undefined;
   /** The key or the index of the next value. */
   at: string | number;
@@ -188,7 +188,7 @@ function structureIssue(text: string): Issue | undefined {
   for (const [token] of text.matchAll(TOKEN)) {
     const level = levels.at(-1);
     if (token === '{' || token === '[') {
-      if (levels.length === DEEPEST) return issue(levels, `Nested deeper than ${DEEPEST} levels.`);
+      if (levels.length === MAX_DEPTH) return issue(levels, `Nested deeper than ${MAX_DEPTH} levels.`);
       levels.push(token === '{' ? { keys: new Set(), at: '' } : { keys: undefined, at: 0 });
     } else if (token === '}' || token === ']') {
       levels.pop();
@@ -200,13 +200,13 @@ function structureIssue(text: string): Issue | undefined {
       level.keys.add(level.at);
     } else if (token === ',' && typeof level?.at === 'number') {
       level.at += 1;
-      if (level.at === LONGEST_LIST && !levels.some(({ at }) => at === UNLIMITED)) {
+      if (level.at === MAX_ITEMS && !levels.some(({ at }) => at === UNLIMITED)) {
         levels.pop();
-        return issue(levels, `Longer than maximum length ${LONGEST_LIST}.`);
+        return issue(levels, `Longer than maximum length ${MAX_ITEMS}.`);
       }
     } else if (token.startsWith('"')) {
       latest = token;
-      if (isTooLong(token)) return issue(levels, `Longer than maximum length ${LONGEST_TEXT}.`);
+      if (isTooLong(token)) return issue(levels, `Longer than maximum length ${MAX_TEXT_LENGTH}.`);
       // Only an escape can bring half a pair: the bytes were valid UTF-8.
       if (token.includes('\\u') && !(JSON.parse(token) as string).isWellFormed()) {
         return issue(levels, 'Not a valid string.');
@@ -217,10 +217,14 @@ function structureIssue(text: string): Issue | undefined {
 }
 
 function isTooLong(token: string): boolean {
-  return token.length - 2 > LONGEST_TEXT && (JSON.parse(token) as string).length > LONGEST_TEXT;
+  return token.length - 2 > MAX_TEXT_LENGTH && (JSON.parse(token) as string).length > MAX_TEXT_LENGTH;
 }
 
 function issue(levels: readonly Level[], message: string): Issue {
   const path = levels.map(({ at }) => String(at).toWellFormed()).filter((part) => part !== '');
   return { field: path.length === 0 ? '_schema' : path.join('.'), messages: [message] };
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -21,7 +21,7 @@ export function clientAddressOf(
   const isTrusted = proxyAddr.compile([...trustedProxies]);
   const isTrustedPeer = trustedPeer(trustedProxies, webKey);
   // Few clients send most requests, and parsing the address is expensive in comparison.
-  const known = new LRUCache<string, string>({ max: 1_000 });
+  const networks = new LRUCache<string, string>({ max: 1_000 });
 
   function clientOf(request: Origin, peer: string): string {
     if (!isTrustedPeer(request)) return peer;
@@ -37,9 +37,9 @@ export function clientAddressOf(
   return (request) => {
     const peer = request.socket.remoteAddress ?? '';
     const client = clientOf(request, peer);
-    const network = known.get(client) ?? networkOf(client);
+    const network = networks.get(client) ?? networkOf(client);
     if (network === undefined) return networkOf(peer) ?? '';
-    known.set(client, network);
+    networks.set(client, network);
     return network;
   };
 }

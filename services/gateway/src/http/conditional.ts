@@ -1,6 +1,6 @@
 import { ServiceError } from '@kr/service-error';
 import { VENDOR_TYPE } from './accept.ts';
-import type { ShownState } from './endpoint.ts';
+import type { Representation } from './endpoint.ts';
 import { invalid } from './invalid.ts';
 
 // The text after the revision in an ETag distinguishes representations; writers depend on the revision alone.
@@ -75,7 +75,7 @@ function tagsIn(header: string): string[] {
  * The strong ETag of one representation: its revision, and after a point the distinction from other representations
  * (RFC 9110, section 8.8.3). Plain JSON has only the revision.
  */
-export function entityTag({ revision, variant }: ShownState, mediaType: string): string {
+export function entityTag({ revision, variant }: Representation, mediaType: string): string {
   const parts = [revision, variant, mediaType === VENDOR_TYPE ? 'ui' : ''];
   return `"${parts.filter((part) => part !== '').join('.')}"`;
 }

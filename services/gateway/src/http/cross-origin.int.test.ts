@@ -55,7 +55,7 @@ describe('with origins that may read', () => {
   test.each([
     { name: 'an answer', method: 'GET', path: '/api/ping', status: 200 },
     { name: 'an entity', method: 'GET', path: ENTITY, status: 200 },
-    { name: 'the same once more, which is kept', method: 'GET', path: ENTITY, status: 200 },
+    { name: 'the same once more, from the cache', method: 'GET', path: ENTITY, status: 200 },
     { name: 'a refusal', method: 'GET', path: '/api/user', status: 401 },
     { name: 'an unknown address', method: 'GET', path: '/api/nowhere', status: 404 },
     { name: 'a wrong method', method: 'PUT', path: '/api/search', status: 405 },
@@ -63,13 +63,13 @@ describe('with origins that may read', () => {
     { name: 'the methods of an address', method: 'OPTIONS', path: '/api/records', status: 200 },
   ])('pages of theirs read $name, and no others', async ({ method, path, status }) => {
     const origins = [PAGE, 'http://localhost:3000', 'https://evil.example', 'null', `${PAGE}.evil.example`];
-    const seen = [];
+    const results = [];
     for (const origin of origins) {
-      const told = await ask(method, path, { origin });
-      seen.push([told.status, told.readers, told.vary]);
+      const answer = await ask(method, path, { origin });
+      results.push([answer.status, answer.readers, answer.vary]);
     }
     const vary = 'Accept, Authorization, Origin';
-    expect(seen).toEqual([
+    expect(results).toEqual([
       [status, PAGE, vary],
       [status, 'http://localhost:3000', vary],
       [status, undefined, vary],
@@ -164,9 +164,9 @@ describe('with no origins', () => {
 
   test('no page of another origin reads anything', async () => {
     const read = await ask('GET', ENTITY, { origin: PAGE });
-    const asked = await preflight('/api/records', 'POST');
+    const allowed = await preflight('/api/records', 'POST');
     expect([read.status, read.readers, read.vary]).toEqual([200, undefined, 'Accept, Authorization']);
-    expect([asked.status, asked.readers, asked.headers['allow']]).toEqual([
+    expect([allowed.status, allowed.readers, allowed.headers['allow']]).toEqual([
       200,
       undefined,
       'OPTIONS, HEAD, GET, POST',

@@ -22,19 +22,19 @@ afterEach(() => {
 });
 
 /** A request without its body, and everything that is received. */
-async function begun(head: string): Promise<{ socket: Socket; heard: () => string }> {
+async function start(head: string): Promise<{ socket: Socket; received: () => string }> {
   const { hostname, port } = new URL(gateway.baseUrl);
   const socket = connect(Number(port), hostname);
   open.push(socket);
-  let heard = '';
+  let received = '';
   socket
     .on('error', () => {})
     .on('data', (bytes: Buffer) => {
-      heard += bytes;
+      received += bytes;
     });
   await once(socket, 'connect');
   socket.write(`${head}\r\nhost: h\r\ncontent-length: ${LENGTH}\r\n\r\n`);
-  return { socket, heard: () => heard };
+  return { socket, received: () => received };
 }
 
 const CREATE = 'POST /api/records HTTP/1.1';
@@ -48,21 +48,21 @@ test.each<[string, () => string, number]>([
   ['a file', () => upload('PUT', 'content'), 408],
   ['a chunk', () => upload('PATCH', 'tus/1'), 408],
 ])('who goes on with %s a byte at a time after the answer is cut off', async (_what, head, status) => {
-  const { socket, heard } = await begun(head());
+  const { socket, received } = await start(head());
   const drip = setInterval(() => socket.writable && socket.write('x'), 100);
   try {
     await until(() => socket.destroyed);
   } finally {
     clearInterval(drip);
   }
-  expect(heard()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(received()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
 });
 
 test('a client that sends fast enough may reuse the connection', async () => {
   const isAnsweredAgain = async () => {
-    const { socket, heard } = await begun(CREATE);
+    const { socket, received } = await start(CREATE);
     const hears = (status: number) =>
-      until(() => socket.destroyed || heard().includes(`HTTP/1.1 ${status} `));
+      until(() => socket.destroyed || received().includes(`HTTP/1.1 ${status} `));
     await hears(401);
     // Longer than two checks of the progress.
     let left = LENGTH;
@@ -79,7 +79,7 @@ test('a client that sends fast enough may reuse the connection', async () => {
     if (socket.destroyed) return false;
     socket.write('GET /api/ping HTTP/1.1\r\nhost: h\r\n\r\n');
     await hears(200);
-    return heard().includes('HTTP/1.1 200 ');
+    return received().includes('HTTP/1.1 200 ');
   };
   // On a loaded machine a pause may be long enough to count as too slow.
   await until(isAnsweredAgain, { timeoutMs: 240_000 });

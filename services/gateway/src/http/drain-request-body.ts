@@ -1,10 +1,10 @@
 import type { Server } from 'node:http';
 
-/** The default of the files service for uploads, too. */
-const LEAST_BYTES_PER_SECOND = 16_384;
+/** The same as for uploads in the files service. */
+const MIN_BYTES_PER_SECOND = 16_384;
 
-/** Bytes of a refused body that are read, so that a client that sends everything first gets the answer. */
-const MOST_DRAINED_BYTES = 64 * 1024 * 1024;
+/** Bytes of a rejected body that are read, so that a client that sends everything first gets the answer. */
+const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 const CHECK_INTERVAL_MS = 50;
 
 /**
@@ -17,16 +17,16 @@ export function drainRequestBody(server: Server, { overMs }: { overMs: number })
       if (request.complete) return;
       const { socket } = request;
       const readAtAnswer = socket.bytesRead;
-      const bounding = setInterval(() => {
-        if (socket.bytesRead - readAtAnswer > MOST_DRAINED_BYTES) socket.destroy();
-        if (request.complete || socket.destroyed) clearInterval(bounding);
+      const sizeCheck = setInterval(() => {
+        if (socket.bytesRead - readAtAnswer > MAX_DRAINED_BYTES) socket.destroy();
+        if (request.complete || socket.destroyed) clearInterval(sizeCheck);
       }, CHECK_INTERVAL_MS).unref();
       let readBefore = socket.bytesRead;
-      const watching = setInterval(() => {
-        const isSlow = socket.bytesRead - readBefore < (LEAST_BYTES_PER_SECOND * overMs) / 1_000;
+      const speedCheck = setInterval(() => {
+        const isSlow = socket.bytesRead - readBefore < (MIN_BYTES_PER_SECOND * overMs) / 1_000;
         readBefore = socket.bytesRead;
         if (!request.complete && !isSlow) return;
-        clearInterval(watching);
+        clearInterval(speedCheck);
         if (!request.complete) socket.destroy();
       }, overMs).unref();
     });

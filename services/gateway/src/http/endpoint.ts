@@ -48,14 +48,14 @@ export interface JsonReply {
   body: unknown;
   /** The URL of the created resource. */
   location?: string;
-  /** The one state that the body shows; becomes the ETag. */
-  state?: ShownState;
+  /** The represented state; becomes the ETag. */
+  state?: Representation;
   /** The parent of that entity, if it is published and every caller gets the same answer. */
   publicOf?: string;
 }
 
-/** The representation of a body: the revision, and a variant if a revision has several. */
-export interface ShownState {
+/** Identifies a representation: the revision, and a variant if a revision has several. */
+export interface Representation {
   revision: string;
   /** Empty when the revision alone makes it; see `EntityDocument.variant`. */
   variant: string;
@@ -89,7 +89,7 @@ export function json(status: number, body: unknown): JsonReply {
   return { as: 'json', status, body };
 }
 
-/** 201; unless given, `Location` is the body's link to itself. */
+/** 201; by default, `Location` is the body's link to itself. */
 export function created(body: Readonly<Record<string, unknown>>, location = selfOf(body)): JsonReply {
   return { as: 'json', status: 201, location, body };
 }
@@ -107,4 +107,9 @@ export function param(call: Call, name: string): string {
   const value = call.params[name];
   if (value === undefined) throw new Error(`the route has no parameter ${name}`);
   return value;
+}
+
+/** Whether a parameter of the query has one of the usual words for true. */
+export function isTrue(text: string | null): boolean {
+  return text !== null && /^(?:1|t|true|y|yes|on)$/i.test(text);
 }

@@ -5,7 +5,7 @@ import type { Logger } from '@kr/telemetry';
 import type { ErrorRequestHandler, Response } from 'express';
 import { hintOf, withHint } from './hints.ts';
 import { HttpProblem, unknownUrl } from './http-problem.ts';
-import { idOf } from './request-log.ts';
+import { idOf } from './observe-requests.ts';
 
 /** Statuses that only HTTP knows. */
 const CODES: Readonly<Record<number, string>> = {
@@ -37,7 +37,7 @@ const NO_WEIGHT = /(?:^|;)\s*q\s*=\s*0(?:\.0*)?\s*(?:;|$)/i;
  * Whether an Accept header names the problem format for errors. A wildcard does not; other types and weights do not matter,
  * because a client that names it can read it.
  */
-export function asksForProblem(accept: string | undefined): boolean {
+export function acceptsProblem(accept: string | undefined): boolean {
   const named = NAMED.exec(accept ?? '');
   return named !== null && !NO_WEIGHT.test(named[1] ?? '');
 }
@@ -89,8 +89,8 @@ export interface WrittenError {
 }
 
 /**
- * The only place where errors become answers; unexpected ones are logged with their cause, which is not
- * shown.
+ * The only place where errors become answers; unexpected ones are logged with their cause, which clients
+ * do not see.
  */
 export function errorResponse(logger: Logger, vocabularies: Vocabularies): ErrorRequestHandler {
   return (thrown: unknown, request, response: Response, _next) => {
@@ -124,7 +124,7 @@ export function writtenError(
   }: { accept: string | undefined; requestId: string; vocabularies: Vocabularies },
 ): WrittenError {
   const { status, headers, body } = errorAnswer(thrown, vocabularies);
-  const isProblem = asksForProblem(accept);
+  const isProblem = acceptsProblem(accept);
   const text = JSON.stringify(isProblem ? problemBody(body, requestId) : body);
   return {
     status,
@@ -142,7 +142,7 @@ export function errorAnswer(
   vocabularies: Vocabularies = RELEASED_VOCABULARIES,
 ): ErrorAnswer {
   if (thrown instanceof HttpProblem) return httpAnswer(thrown, vocabularies);
-  // The router's word for a path that is not UTF-8.
+  // The router's error for a path that is not UTF-8.
   if (thrown instanceof URIError) return httpAnswer(unknownUrl(), vocabularies);
   const error = ServiceError.from(thrown);
   const { http: status } = ERROR_KINDS[error.kind];

@@ -7,7 +7,7 @@ const INTERNAL =
   'The server encountered an internal error and was unable to complete your request. Either the server is overloaded or there is an error in the application.';
 
 /** As the wire shows it: the order of the keys is part of the shape. */
-function shown(thrown: unknown) {
+function answerTo(thrown: unknown) {
   const { status, headers, body } = errorAnswer(thrown);
   return { status, headers, body: JSON.stringify(body) };
 }
@@ -93,6 +93,6 @@ describe('errors', () => {
       body: `{"message":"${INTERNAL}","status":500,"code":"internal"}`,
     },
   ])('$name', ({ thrown, status, headers = {}, body }) => {
-    expect(shown(thrown)).toEqual({ status, headers, body });
+    expect(answerTo(thrown)).toEqual({ status, headers, body });
   });
 });

@@ -16,10 +16,10 @@ interface Names {
   words: readonly (readonly [word: string, id: string])[];
 }
 
-const known = new WeakMap<readonly Term[], Names>();
+const namesByTerms = new WeakMap<readonly Term[], Names>();
 
 const MAX_LENGTH = 100;
-/** Characters at the beginning that two names share at least, and half of the text. */
+/** Minimum number of shared characters at the start of two names; also at least half of the text. */
 const MIN_SHARED = 2;
 
 /** The id of a term that the text may mean: one of the same name, or with a word that begins as the text does. */
@@ -29,11 +29,11 @@ export function similarTerm(
   text: string,
 ): string | undefined {
   const { exact, words } = namesOf(vocabularies.terms(type));
-  const wanted = nameOf(text.slice(0, MAX_LENGTH));
-  const same = exact.get(wanted);
+  const name = nameOf(text.slice(0, MAX_LENGTH));
+  const same = exact.get(name);
   if (same !== undefined) return same;
-  for (let length = wanted.length; length >= Math.max(MIN_SHARED, wanted.length / 2); length -= 1) {
-    const prefix = wanted.slice(0, length);
+  for (let length = name.length; length >= Math.max(MIN_SHARED, name.length / 2); length -= 1) {
+    const prefix = name.slice(0, length);
     const [word = '', id] = words[firstAtLeast(words, prefix)] ?? [];
     if (word.startsWith(prefix)) return id;
   }
@@ -46,7 +46,7 @@ function nameOf(text: string): string {
 }
 
 function namesOf(all: readonly Term[]): Names {
-  const made = known.get(all) ?? {
+  const names = namesByTerms.get(all) ?? {
     exact: new Map(
       all.flatMap(({ id, title, props }) =>
         [id, ...Object.values(title), props?.['alpha_2'] ?? id].map((name) => [nameOf(name), id] as const),
@@ -60,8 +60,8 @@ function namesOf(all: readonly Term[]): Names {
       )
       .sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0)),
   };
-  known.set(all, made);
-  return made;
+  namesByTerms.set(all, names);
+  return names;
 }
 
 function firstAtLeast(words: Names['words'], prefix: string): number {
@@ -109,7 +109,8 @@ const HINTS: readonly (readonly [message: RegExp, hint: Hint])[] = [
   ],
   [
     /^Revision id provided\((.+)\) doesn't match record's one\((\d+)\)$/,
-    ([, given = '', current = '']) => `The record is at revision ${current}, not ${given}; read it again.`,
+    ([, requested = '', current = '']) =>
+      `The record is at revision ${current}, not ${requested}; read it again.`,
   ],
   [/^Not a valid datetime\.$/, () => 'Write a date and time as 2026-12-31T00:00:00Z.'],
   [/^No secret link found with the given ID\.$/, () => 'There is no such access link.'],

@@ -1,5 +1,6 @@
-import type { RequestListener, ServerResponse } from 'node:http';
-import { counter, durations, nameRequest, observeGauges } from '@kr/telemetry';
+import { AsyncResource } from 'node:async_hooks';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { counter, durations, type Logger, nameRequest, observeGauges } from '@kr/telemetry';
 
 /** Unknown methods are counted together. */
 const METHODS = new Set(['OPTIONS', 'HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
@@ -57,4 +58,57 @@ export function countSlowReaders(): () => void {
     },
     [{}],
   );
+}
+
+const REQUEST_ID = 'x-request-id';
+const ACCEPTABLE = /^[\w.-]{8,64}$/;
+
+/** Sets the id of each request, the client's if it is valid, and returns it in the answer. */
+export function identify(request: IncomingMessage, response: ServerResponse, newId: () => string): void {
+  const clientId = request.headers[REQUEST_ID];
+  response.setHeader(
+    REQUEST_ID,
+    typeof clientId === 'string' && ACCEPTABLE.test(clientId) ? clientId : newId(),
+  );
+}
+
+/** The id of the request that this response answers. */
+export function idOf(response: ServerResponse): string {
+  return String(response.getHeader(REQUEST_ID));
+}
+
+const SECRET_PARAMETERS = new Set(['token', 'access_token']);
+
+/** One line per request, when it is answered or aborted. Tokens in the URL are removed. */
+export function logWhenClosed(logger: Logger, request: IncomingMessage, response: ServerResponse): void {
+  if (!logger.isLevelEnabled('info')) return;
+  const started = performance.now();
+  const url = request.url ?? '';
+  // The end of a connection belongs to no trace, or to another.
+  const inTrace = AsyncResource.bind(() => {
+    logger.info(
+      {
+        request_id: idOf(response),
+        method: request.method,
+        url: withoutTokens(url),
+        status: response.statusCode,
+        duration_ms: Math.round((performance.now() - started) * 10) / 10,
+        ...(response.writableFinished ? {} : { is_aborted: true }),
+      },
+      'request',
+    );
+  });
+  response.once('close', inTrace);
+}
+
+/** The address with the values of secret parameters left out, however their names are escaped. */
+export function withoutTokens(url: string): string {
+  const start = url.indexOf('?');
+  if (start === -1) return url;
+  const parts = url.slice(start + 1).split('&');
+  const logged = parts.map((part) => {
+    const [name = ''] = new URLSearchParams(part).keys();
+    return SECRET_PARAMETERS.has(name) ? `${name}=…` : part;
+  });
+  return `${url.slice(0, start)}?${logged.join('&')}`;
 }

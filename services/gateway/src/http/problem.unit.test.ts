@@ -2,13 +2,13 @@ import { describe, expect, test } from '@jest/globals';
 import { RELEASED_VOCABULARIES as vocabularies } from '@kr/metadata';
 import { ServiceError } from '@kr/service-error';
 import { chooseMediaType } from './accept.ts';
-import { asksForProblem, writtenError } from './error-response.ts';
+import { acceptsProblem, writtenError } from './error-response.ts';
 import { unknownUrl } from './http-problem.ts';
 
 const PROBLEM = 'application/problem+json';
 
 describe('problem details', () => {
-  test.each<[accept: string | undefined, asked: boolean]>([
+  test.each<[accept: string | undefined, isAccepted: boolean]>([
     [PROBLEM, true],
     [`application/json, ${PROBLEM}`, true],
     [`application/json;q=1.0,${PROBLEM};q=0.1`, true],
@@ -22,8 +22,8 @@ describe('problem details', () => {
     ['application/json', false],
     ['', false],
     [undefined, false],
-  ])('%s: %s', (accept, asked) => {
-    expect(asksForProblem(accept)).toBe(asked);
+  ])('%s: %s', (accept, isAccepted) => {
+    expect(acceptsProblem(accept)).toBe(isAccepted);
   });
 
   test('are no representation of a success, and do not prevent one', () => {

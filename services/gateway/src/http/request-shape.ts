@@ -92,7 +92,7 @@ export function hasInvalidHost({
 
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)([^#]*)/i;
 
-/** Gives a request with an absolute target the path as its target, and the host of the target (RFC 9112, section 3.2.2). */
+/** Replaces an absolute target by its path, and the Host header by its host (RFC 9112, section 3.2.2). */
 export function useAbsoluteTarget(request: IncomingMessage): void {
   const [matched, host, path = ''] = ABSOLUTE_FORM.exec(request.url ?? '') ?? [];
   if (matched === undefined) return;

@@ -13,18 +13,18 @@ export type Cost = 'nothing' | 'one' | 'search' | 'publish' | 'auditLog';
  */
 export type Lane = 'local' | 'read' | 'write' | 'search' | 'transfer';
 
-/** An effect of a write: on published documents, which the response cache holds, or on the search index, directly or by file events. */
+/** An effect of a write: on published documents, which are in the response cache, or on the search index, directly or by file events. */
 export type Change = 'published' | 'index' | 'files';
 
-interface RouteFacts {
+interface OperationFacts {
   /** A path of Express, parameters with a colon. */
   path: string;
-  /** Whether anonymous requests are allowed; otherwise they get 401. */
-  auth: 'open' | 'token';
+  /** Whether anonymous requests are allowed; by default they get 401. */
+  auth?: 'open';
   /** How the request's body is handled: parsed, streamed (any type, if a chunk) or, by default, ignored. */
   body?: 'json' | 'bytes' | 'chunk';
-  /** The negotiable representations; see `accept.ts`. */
-  produces: 'entity' | 'published' | 'hits' | 'json' | 'any';
+  /** The negotiable representations; see `accept.ts`. By default `json`. */
+  produces?: 'entity' | 'published' | 'hits' | 'json' | 'any';
   /** By default `one`. `HEAD` costs as much as `GET`. */
   cost?: Cost;
   /** By default `read` or `write`, by the method. */
@@ -33,20 +33,15 @@ interface RouteFacts {
   cacheable?: boolean;
   /** Requests of resumable uploads: every answer names the version of tus. */
   protocol?: 'tus';
-  operationId: string;
-  openapi: OpenapiFragment;
   handler: Endpoint;
 }
 
-/** One operation of the public interface: the only place with facts about it. */
-export type Route = RouteFacts &
-  ({ method: ReadMethod; changes?: undefined } | { method: WriteMethod; changes: readonly Change[] });
-
-/** The parts of an operation in OpenAPI that do not follow from its route. Names refer to components in `openapi.yaml`. */
-export interface OpenapiFragment {
-  tag: 'records' | 'packages' | 'search' | 'vocabularies' | 'site';
+/** The description of an operation in OpenAPI, where it does not follow from its other facts. Names refer to components in `openapi.yaml`. */
+interface OperationDescription {
+  operationId: string;
   summary: string;
   description?: string;
+  /** Without those of the path. */
   parameters?: readonly string[];
   requestBody?: string;
   /** Names by status. */
@@ -54,6 +49,14 @@ export interface OpenapiFragment {
   /** Further statuses, with the usual response of each. */
   errors?: readonly number[];
 }
+
+/** One operation of the public interface: the only place with facts about it. */
+export type Operation = OperationFacts &
+  OperationDescription &
+  ({ method: ReadMethod; changes?: undefined } | { method: WriteMethod; changes: readonly Change[] });
+
+/** An operation in its group of the description. */
+export type Route = Operation & { tag: 'records' | 'packages' | 'search' | 'vocabularies' | 'site' };
 
 export function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';

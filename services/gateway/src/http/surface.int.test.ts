@@ -3,7 +3,7 @@ import { toErrorDetail } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
 import { exchange } from '../raw-exchange-fixture.ts';
-import { KEPT_MS } from '../response-cache/response-cache.ts';
+import { LIFETIME_MS } from '../response-cache/response-cache.ts';
 
 let gateway: GatewayUnderTest;
 let token: string;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 beforeEach(() => {
-  gateway.later(KEPT_MS);
+  gateway.later(LIFETIME_MS);
   for (const part of ['records', 'packages', 'files', 'accessLinks', 'search'] as const)
     gateway.script[part] = {};
 });
@@ -76,19 +76,19 @@ describe('routing', () => {
   });
 
   test('a context is listed by its own path, and no package is called context', async () => {
-    const asked: string[] = [];
+    const calls: string[] = [];
     gateway.script.packages.ListContextResources = async ({ packageParentId }) => {
-      asked.push(packageParentId);
+      calls.push(packageParentId);
       return { ids: [] };
     };
     gateway.script.packages.ReadLatest = async ({ id }) => {
-      asked.push(`latest of ${id}`);
+      calls.push(`latest of ${id}`);
       throw new ServiceError('not_found', 'The persistent identifier does not exist.');
     };
     gateway.script.search.Search = async () => ({});
     await ask('/api/packages/context/qbyhw-yw493/resources', { token });
     await ask('/api/packages/context/versions/latest');
-    expect(asked).toEqual(['qbyhw-yw493', 'latest of context']);
+    expect(calls).toEqual(['qbyhw-yw493', 'latest of context']);
   });
 
   test('the welcome page, the ping and the description of the interface are open', async () => {
@@ -181,12 +181,12 @@ describe('bodies', () => {
       bodies.push(body.toString());
       return { document: aDocument() };
     };
-    const given = ['{"metadata": {"title": "x"}}', '[]', 'null', ''];
-    for (const body of given) {
+    const inputs = ['{"metadata": {"title": "x"}}', '[]', 'null', ''];
+    for (const body of inputs) {
       const answer = await ask('/api/records', { method: 'POST', token, body: Buffer.from(body) });
       expect(answer.status).toBe(201);
     }
-    expect(bodies).toEqual(given);
+    expect(bodies).toEqual(inputs);
   });
 
   test('that are too large are refused by their declared and by their counted length', async () => {
@@ -320,19 +320,19 @@ describe('an entity', () => {
   });
 
   test('is published by its coordinator and then shown', async () => {
-    const asked: unknown[] = [];
+    const calls: unknown[] = [];
     gateway.script.packages.Publish = async ({ subject, id }, { principal }) => {
-      asked.push({ subject, id, by: principal.userId !== null });
+      calls.push({ subject, id, by: principal.userId !== null });
       return {};
     };
     const { status } = await ask('/api/records/e7vvn-90a62/draft/actions/publish', { method: 'POST', token });
-    expect([status, asked]).toEqual([202, [{ subject: 'SUBJECT_RECORD', id: 'e7vvn-90a62', by: true }]]);
+    expect([status, calls]).toEqual([202, [{ subject: 'SUBJECT_RECORD', id: 'e7vvn-90a62', by: true }]]);
   });
 
   test('is changed only at the revision that is demanded', async () => {
-    const asked: unknown[] = [];
+    const calls: unknown[] = [];
     gateway.script.packages.UpdateDraft = async ({ id, ifRevision }) => {
-      asked.push([id, ifRevision]);
+      calls.push([id, ifRevision]);
       throw new ServiceError('precondition_failed', "Revision id provided(3) doesn't match record's one(4)", {
         currentRevision: 4,
       });
@@ -343,7 +343,7 @@ describe('an entity', () => {
       body: '{}',
       headers: { 'content-type': 'application/json', 'if-match': 'W/"3"' },
     });
-    expect([status, headers.get('etag'), body.message, asked]).toEqual([
+    expect([status, headers.get('etag'), body.message, calls]).toEqual([
       412,
       '"4"',
       "Revision id provided(3) doesn't match record's one(4)",
@@ -488,10 +488,10 @@ describe('access links', () => {
 
 describe('search', () => {
   test('renders the hits of both kinds in their order and leaves out what has gone', async () => {
-    const asked: unknown[] = [];
+    const calls: unknown[] = [];
     gateway.script.search.Search = async (request) => {
       const { listing, kinds, q, size, page, sort, allVersions, filters } = request;
-      asked.push({ listing, kinds, q, size, page, sort, allVersions, filters });
+      calls.push({ listing, kinds, q, size, page, sort, allVersions, filters });
       return {
         hits: [
           { kind: 'package', id: 'p1' },
@@ -519,7 +519,7 @@ describe('search', () => {
     const { body } = await ask('/api/search?q=flood&subject=b&subject=a&size=4&page=2&wibble=1');
     const url = `${gateway.baseUrl}/api/search`;
     expect([
-      asked,
+      calls,
       { ...body, hits: { ...body.hits, hits: body.hits.hits.map((hit: { id: string }) => hit.id) } },
     ]).toEqual([
       [

@@ -26,7 +26,7 @@ export function tusRequests(routes: readonly Route[]): RequestHandler {
 }
 
 /** Refusals after which a retry may succeed. */
-const PASSING = new Set([409, 429, 503]);
+const TEMPORARY = new Set([409, 429, 503]);
 
 /**
  * Runs after the routes: a temporary refusal of HEAD is 423, because clients restart the upload after every
@@ -36,7 +36,7 @@ export function tusRefusals(): ErrorRequestHandler {
   return (thrown: unknown, request, response, next) => {
     if (request.method !== 'HEAD' || response.locals['isUpload'] !== true) return next(thrown);
     const { status, headers } = errorAnswer(thrown);
-    if (!PASSING.has(status)) return next(thrown);
+    if (!TEMPORARY.has(status)) return next(thrown);
     next(new HttpProblem(423, 'The offset of the upload is not available now.', headers));
   };
 }

@@ -4,7 +4,7 @@ import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixtu
 
 let gateway: GatewayUnderTest;
 let token: string;
-let asked: string[];
+let calls: string[];
 
 beforeAll(async () => {
   gateway = await startGateway({}, { limits: { waitForIndexMs: 60_000 } });
@@ -12,9 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 beforeEach(() => {
-  asked = [];
+  calls = [];
   gateway.script.records.CreateDraft = async () => {
-    asked.push('create');
+    calls.push('create');
     return { document: aDocument() };
   };
   gateway.script.records.Authorise = async () => ({ ticket: 'ticket', filesEnabled: true });
@@ -22,11 +22,11 @@ beforeEach(() => {
   gateway.script.files.ListEntries = async () => ({ entries: [] });
   gateway.script.records.ClearPreview = async () => ({});
   gateway.script.files.AwaitFileEventsSent = async () => {
-    asked.push('files');
+    calls.push('files');
     return { areSent: true };
   };
   gateway.script.search.AwaitIndex = async () => {
-    asked.push('index');
+    calls.push('index');
     return { isFound: true };
   };
 });
@@ -42,10 +42,10 @@ const create = (query: string, headers?: Record<string, string>) =>
 
 test('a change that wants to be found is answered as any other, after it is found', async () => {
   const plain = await create('');
-  expect({ ...plain, asked }).toMatchObject({ status: 201, index: null, asked: ['create'] });
-  asked = [];
+  expect({ ...plain, calls }).toMatchObject({ status: 201, index: null, calls: ['create'] });
+  calls = [];
   expect(await create('?wait_for_index=true')).toEqual({ ...plain, index: 'found' });
-  expect(asked).toEqual(['create', 'index']);
+  expect(calls).toEqual(['create', 'index']);
   expect(await create('?wait_for_index=false')).toEqual(plain);
 });
 
@@ -54,7 +54,7 @@ test('files are waited for too, where they were changed', async () => {
     status: 204,
     index: 'found',
   });
-  expect(asked).toEqual(['files', 'index']);
+  expect(calls).toEqual(['files', 'index']);
 });
 
 test.each<[string, () => void]>([
@@ -99,14 +99,14 @@ test('a repeated request waits again, and returns the present state', async () =
     'pending',
     { ...first, index: 'found' },
   ]);
-  expect(asked).toEqual(['create']);
+  expect(calls).toEqual(['create']);
 });
 
 test.each(['yes', '', '1', 'TRUE', 'true&wait_for_index=no'])(
   'wait_for_index=%s is refused before anything is done',
   async (value) => {
     const { status, text } = await create(`?wait_for_index=${value}`);
-    expect([status, JSON.parse(text).errors, asked]).toEqual([
+    expect([status, JSON.parse(text).errors, calls]).toEqual([
       400,
       [{ field: 'wait_for_index', messages: ['Must be true or false.'] }],
       [],
@@ -120,5 +120,5 @@ test('what is refused does not wait, nor what changes nothing that is found', as
   };
   expect(await create('?wait_for_index=true')).toMatchObject({ status: 403, index: null });
   const read = await gateway.fetch('/api/user?wait_for_index=perhaps', { token });
-  expect([read.status, read.headers.get('knowledge-index'), asked]).toEqual([200, null, []]);
+  expect([read.status, read.headers.get('knowledge-index'), calls]).toEqual([200, null, []]);
 });

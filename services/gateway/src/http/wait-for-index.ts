@@ -4,15 +4,15 @@ import type { Call } from './endpoint.ts';
 import { invalid } from './invalid.ts';
 import { changesIndex, type Route } from './route.ts';
 
-/** Whether a change can be found: `found`, or `pending` when this is not known yet. */
+/** Whether a change can be found: `found`, or `pending` when this is not certain yet. */
 export const INDEX_HEADER = 'knowledge-index';
 
 const PARAMETER = 'wait_for_index';
 
 export interface WaitForIndexDeps {
   clients: Pick<Clients, 'search' | 'files'>;
-  /** The longest wait, in milliseconds; 0: none. */
-  longestMs: number;
+  /** Milliseconds; 0 = no wait. */
+  maxWaitMs: number;
   logger: Logger;
 }
 
@@ -34,11 +34,11 @@ export function wantsIndex(route: Route, query: URLSearchParams): boolean {
 }
 
 /** Never rejects: the change is done, whether or not the wait succeeds. */
-export function waitForIndex({ clients, longestMs, logger }: WaitForIndexDeps): WaitForIndex {
+export function waitForIndex({ clients, maxWaitMs, logger }: WaitForIndexDeps): WaitForIndex {
   return async ({ changes = [] }, { principal }) => {
-    const endMs = performance.now() + longestMs;
+    const endMs = performance.now() + maxWaitMs;
     const within = () => ({ timeoutMs: Math.max(1, Math.round(endMs - performance.now())) });
-    if (longestMs === 0) return 'pending';
+    if (maxWaitMs === 0) return 'pending';
     try {
       // The search service waits for records and packages only, not for files.
       if (changes.includes('files')) {

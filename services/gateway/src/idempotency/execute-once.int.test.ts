@@ -9,12 +9,12 @@ import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixtu
 import { executeOnce } from './execute-once.ts';
 import {
   BODY_MAX_BYTES,
-  KEPT_MS,
   type KeyStore,
   keyStore,
   LEASE_MS,
   OWNER_MAX_BODIES,
   OWNER_MAX_BYTES,
+  RETENTION_MS,
 } from './key-store.ts';
 import { bodySeal } from './sealed-body.ts';
 
@@ -92,9 +92,9 @@ describe('a key', () => {
       Array.from({ length: 50 }, (_, number) => post(number % 2 === 0 ? one : other, { key })),
     );
     const executed = answers.filter(({ status, isReplayed }) => status === 201 && !isReplayed);
-    const told = answers.filter(({ status, isReplayed }) => status === 201 && isReplayed);
+    const replays = answers.filter(({ status, isReplayed }) => status === 201 && isReplayed);
     const refused = answers.filter(({ status }) => status === 409);
-    expect([created, executed.length, executed.length + told.length + refused.length]).toEqual([1, 1, 50]);
+    expect([created, executed.length, executed.length + replays.length + refused.length]).toEqual([1, 1, 50]);
     for (const { body, headers } of refused) {
       expect([body, headers.get('retry-after')]).toEqual([
         {
@@ -105,7 +105,7 @@ describe('a key', () => {
         '1',
       ]);
     }
-    for (const { body } of told) expect(body.id).toBe('draft-1');
+    for (const { body } of replays) expect(body.id).toBe('draft-1');
   });
 
   test('is executed once by two gateways whose clocks differ by more than the lease', async () => {
@@ -241,9 +241,9 @@ describe('an answer over 256 KiB', () => {
 
 describe('refusals', () => {
   test('that stay are given again, in the format of the first time', async () => {
-    let asked = 0;
+    let executions = 0;
     one.script.records.CreateDraft = async () => {
-      asked += 1;
+      executions += 1;
       throw new ServiceError('invalid', 'A validation error occurred.', {
         issues: [{ field: 'access.record', messages: ['no'] }],
       });
@@ -251,7 +251,7 @@ describe('refusals', () => {
     const key = randomUUID();
     const first = await post(one, { key, accept: 'application/problem+json' });
     const again = await post(one, { key });
-    expect([first.status, again.status, again.isReplayed, asked]).toEqual([400, 400, true, 1]);
+    expect([first.status, again.status, again.isReplayed, executions]).toEqual([400, 400, true, 1]);
     expect([again.text, again.headers.get('content-type')]).toEqual([first.text, 'application/problem+json']);
   });
 
@@ -300,47 +300,47 @@ describe('time', () => {
   }
 
   test('frees a key whose execution died, when its lease ends; a late end of it changes nothing', async () => {
-    const asked = request();
+    const keyed = request();
     const [dead, next] = [randomUUID(), randomUUID()];
-    expect(await keys.claim(asked, dead)).toEqual({ is: 'ours' });
-    await elapse(asked, LEASE_MS - 5_000);
-    expect(await keys.claim(asked, next)).toEqual({ is: 'running' });
-    await elapse(asked, 5_000);
-    expect(await keys.claim(asked, next)).toEqual({ is: 'ours' });
-    expect(await keys.claim(asked, dead)).toEqual({ is: 'running' });
-    await keys.keep(asked, dead, { ...answer, status: 500 });
-    await keys.release(asked, dead);
-    expect(await keys.claim(asked, dead)).toEqual({ is: 'running' });
-    await keys.keep(asked, next, answer);
-    expect(await keys.claim(asked, dead)).toEqual({ is: 'answered', answer });
+    expect(await keys.claim(keyed, dead)).toEqual({ is: 'ours' });
+    await elapse(keyed, LEASE_MS - 5_000);
+    expect(await keys.claim(keyed, next)).toEqual({ is: 'running' });
+    await elapse(keyed, 5_000);
+    expect(await keys.claim(keyed, next)).toEqual({ is: 'ours' });
+    expect(await keys.claim(keyed, dead)).toEqual({ is: 'running' });
+    await keys.store(keyed, dead, { ...answer, status: 500 });
+    await keys.release(keyed, dead);
+    expect(await keys.claim(keyed, dead)).toEqual({ is: 'running' });
+    await keys.store(keyed, next, answer);
+    expect(await keys.claim(keyed, dead)).toEqual({ is: 'answered', answer });
   });
 
   test('does not free a key for another request, however dead its execution', async () => {
-    const asked = request();
-    await keys.claim(asked, randomUUID());
-    await elapse(asked, LEASE_MS * 2);
-    const another = { ...asked, fingerprint: new Uint8Array(32) };
+    const keyed = request();
+    await keys.claim(keyed, randomUUID());
+    await elapse(keyed, LEASE_MS * 2);
+    const another = { ...keyed, fingerprint: new Uint8Array(32) };
     expect(await keys.claim(another, randomUUID())).toEqual({ is: 'another' });
   });
 
   test('a long execution keeps its key', async () => {
-    const asked = request();
+    const keyed = request();
     const attempt = randomUUID();
-    await keys.claim(asked, attempt);
-    await elapse(asked, LEASE_MS);
-    await keys.renew(asked, attempt);
-    expect(await keys.claim(asked, randomUUID())).toEqual({ is: 'running' });
+    await keys.claim(keyed, attempt);
+    await elapse(keyed, LEASE_MS);
+    await keys.renew(keyed, attempt);
+    expect(await keys.claim(keyed, randomUUID())).toEqual({ is: 'running' });
   });
 
   test('of a day ends a key, also for another request', async () => {
-    const asked = request();
+    const keyed = request();
     const attempt = randomUUID();
-    await keys.claim(asked, attempt);
-    await keys.keep(asked, attempt, answer);
-    const another = { ...asked, fingerprint: new Uint8Array(32) };
-    await elapse(asked, KEPT_MS - 60_000);
+    await keys.claim(keyed, attempt);
+    await keys.store(keyed, attempt, answer);
+    const another = { ...keyed, fingerprint: new Uint8Array(32) };
+    await elapse(keyed, RETENTION_MS - 60_000);
     expect(await keys.claim(another, randomUUID())).toEqual({ is: 'another' });
-    await elapse(asked, 60_000);
+    await elapse(keyed, 60_000);
     expect(await keys.claim(another, randomUUID())).toEqual({ is: 'ours' });
   });
 
@@ -348,7 +348,7 @@ describe('time', () => {
     const [old, young] = [request(), request()];
     await keys.claim(old, randomUUID());
     await keys.claim(young, randomUUID());
-    await elapse(old, KEPT_MS);
+    await elapse(old, RETENTION_MS);
     expect(await keys.sweep()).toBeGreaterThanOrEqual(1);
     expect(await keys.sweep()).toBe(0);
     expect(await database.idempotencyKey.count({ where: { hash: { in: [old.hash, young.hash] } } })).toBe(1);
@@ -358,7 +358,7 @@ describe('time', () => {
     const keyed = request(owner);
     const attempt = randomUUID();
     await keys.claim(keyed, attempt);
-    await keys.keep(keyed, attempt, { ...answer, headers: { location: '/api/records/1' }, body });
+    await keys.store(keyed, attempt, { ...answer, headers: { location: '/api/records/1' }, body });
     return keyed;
   }
 
@@ -382,8 +382,8 @@ describe('time', () => {
       status: 201,
       location: '/api/records/1',
     });
-    for (const kept of [newest, bystander])
-      expect(await keys.claim(kept, randomUUID())).toMatchObject({ is: 'answered' });
+    for (const stored of [newest, bystander])
+      expect(await keys.claim(stored, randomUUID())).toMatchObject({ is: 'answered' });
   });
 
   test('removes the oldest bodies of an owner beyond 1,000', async () => {

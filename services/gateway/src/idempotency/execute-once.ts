@@ -12,7 +12,7 @@ export interface ExecuteOnceDeps {
 
 export interface IdempotentResult {
   answer: StoredAnswer;
-  /** Whether it was given before, and nothing was done now. */
+  /** Whether the stored answer was returned, and nothing was executed. */
   isReplayed: boolean;
 }
 
@@ -40,15 +40,17 @@ export function executeOnce({ keys, logger, newId }: ExecuteOnceDeps): ExecuteOn
     if (claim.is === 'answered') return { answer: claim.answer, isReplayed: true };
 
     // The answer is sent even when it cannot be stored: the key is free again when its lease ends.
-    const noted = (note: Promise<void>) =>
-      note.catch((err: unknown) => logger.warn({ err }, 'idempotency key not noted'));
-    const heartbeat = setInterval(() => void noted(keys.renew(request, attempt)), LEASE_MS / 3);
+    const logFailure = (update: Promise<void>) =>
+      update.catch((err: unknown) => logger.warn({ err }, 'idempotency key not updated'));
+    const heartbeat = setInterval(() => void logFailure(keys.renew(request, attempt)), LEASE_MS / 3);
     try {
       const answer = await execute();
-      await noted(isFinal(answer) ? keys.keep(request, attempt, answer) : keys.release(request, attempt));
+      await logFailure(
+        isFinal(answer) ? keys.store(request, attempt, answer) : keys.release(request, attempt),
+      );
       return { answer, isReplayed: false };
     } catch (thrown) {
-      await noted(keys.release(request, attempt));
+      await logFailure(keys.release(request, attempt));
       throw thrown;
     } finally {
       clearInterval(heartbeat);

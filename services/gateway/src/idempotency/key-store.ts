@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 import type { KeyedRequest } from './idempotency-key.ts';
 import type { BodySeal } from './sealed-body.ts';
 
-/** An answer that a repeat is given again, byte by byte. */
+/** An answer that is replayed byte by byte. */
 export interface StoredAnswer {
   status: number;
   /** The headers that describe the body; names in lower case. */
@@ -11,16 +11,16 @@ export interface StoredAnswer {
   body: Uint8Array<ArrayBuffer>;
 }
 
-/** Answers that another try may turn out better for, or that speak of the moment: they are not kept. */
-const PASSING = new Set([401, 408, 409, 412, 429]);
+/** Temporary refusals: a retry is executed again. */
+const TEMPORARY = new Set([401, 408, 409, 412, 429]);
 
-/** Whether a repeat gets this answer again instead of a new execution. */
+/** Whether this answer is replayed to a retry. */
 export function isFinal({ status }: Pick<StoredAnswer, 'status'>): boolean {
-  return status < 500 && !PASSING.has(status);
+  return status < 500 && !TEMPORARY.has(status);
 }
 
-/** How long an answer is given again, in milliseconds. */
-export const KEPT_MS = 24 * 60 * 60 * 1000;
+/** Milliseconds for which an answer is replayed. */
+export const RETENTION_MS = 24 * 60 * 60 * 1000;
 
 /** The largest body that is stored, in bytes. */
 export const BODY_MAX_BYTES = 256 * 1024;
@@ -59,7 +59,7 @@ export interface KeyStore {
    * Stores the answer, unless another attempt has taken over. Of a body over `BODY_MAX_BYTES` only status and headers are
    * stored. Removes the owner's oldest bodies beyond `OWNER_MAX_BYTES` and `OWNER_MAX_BODIES`.
    */
-  keep(request: KeyedRequest, attempt: string, answer: StoredAnswer): Promise<void>;
+  store(request: KeyedRequest, attempt: string, answer: StoredAnswer): Promise<void>;
   /** Frees the key, unless another attempt has taken over. */
   release(request: KeyedRequest, attempt: string): Promise<void>;
   /** Removes keys whose time is over, not more than a batch. Returns how many. */
@@ -75,9 +75,9 @@ export function keyStore(database: Database, seal: BodySeal): KeyStore {
   return {
     claim: async (request, attempt) => {
       for (;;) {
-        if (await take(database, request, attempt)) return { is: 'ours' };
-        const held = await find(database, request, seal);
-        if (held !== undefined) return held;
+        if (await lease(database, request, attempt)) return { is: 'ours' };
+        const row = await find(database, request, seal);
+        if (row !== undefined) return row;
         // It was released between the two statements.
       }
     },
@@ -86,7 +86,7 @@ export function keyStore(database: Database, seal: BodySeal): KeyStore {
         update idempotency_key set leased_until = now() + ${LEASE_MS} * interval '1 ms'
         where hash = ${hash} and attempt = ${attempt}::uuid`;
     },
-    keep: async ({ owner, hash }, attempt, { status, headers, body }) => {
+    store: async ({ owner, hash }, attempt, { status, headers, body }) => {
       const stored = body.length > BODY_MAX_BYTES ? NOT_STORED : seal.seal(body);
       await database.$executeRaw`
         with answered as (
@@ -110,27 +110,27 @@ export function keyStore(database: Database, seal: BodySeal): KeyStore {
     },
     sweep: () => database.$executeRaw`
       delete from idempotency_key where hash in (
-        select hash from idempotency_key where created_at <= now() - ${KEPT_MS} * interval '1 ms' limit ${BATCH}
+        select hash from idempotency_key where created_at <= now() - ${RETENTION_MS} * interval '1 ms' limit ${BATCH}
         for update skip locked
       )`,
   };
 }
 
 /** One statement, so that of any number of requests at once one gets the key. */
-async function take(
+async function lease(
   database: Database,
   { owner, hash, fingerprint }: KeyedRequest,
   attempt: string,
 ): Promise<boolean> {
-  const taken = await database.$executeRaw`
-    insert into idempotency_key as held (owner, hash, fingerprint, attempt, leased_until, created_at)
+  const count = await database.$executeRaw`
+    insert into idempotency_key as row (owner, hash, fingerprint, attempt, leased_until, created_at)
     values (${owner}, ${hash}, ${fingerprint}, ${attempt}::uuid, now() + ${LEASE_MS} * interval '1 ms', now())
     on conflict (hash) do update
       set owner = excluded.owner, fingerprint = excluded.fingerprint, attempt = excluded.attempt, leased_until = excluded.leased_until,
         created_at = excluded.created_at, status = null, headers = null, body = null
-      where held.created_at <= now() - ${KEPT_MS} * interval '1 ms'
-        or (held.status is null and held.leased_until <= now() and held.fingerprint = excluded.fingerprint)`;
-  return taken === 1;
+      where row.created_at <= now() - ${RETENTION_MS} * interval '1 ms'
+        or (row.status is null and row.leased_until <= now() and row.fingerprint = excluded.fingerprint)`;
+  return count === 1;
 }
 
 async function find(
@@ -138,14 +138,14 @@ async function find(
   { hash, fingerprint }: KeyedRequest,
   seal: BodySeal,
 ): Promise<Exclude<Claim, { is: 'ours' }> | undefined> {
-  const held = await database.idempotencyKey.findUnique({ where: { hash } });
-  if (held === null) return undefined;
-  if (Buffer.compare(held.fingerprint, fingerprint) !== 0) return { is: 'another' };
-  const { status } = held;
-  if (status === null || held.body === null) return { is: 'running' };
-  const headers = held.headers as Record<string, string>;
-  if (held.body.length === 0) return { is: 'not_stored', status, location: headers['location'] };
-  const body = seal.open(held.body);
+  const row = await database.idempotencyKey.findUnique({ where: { hash } });
+  if (row === null) return undefined;
+  if (Buffer.compare(row.fingerprint, fingerprint) !== 0) return { is: 'another' };
+  const { status } = row;
+  if (status === null || row.body === null) return { is: 'running' };
+  const headers = row.headers as Record<string, string>;
+  if (row.body.length === 0) return { is: 'not_stored', status, location: headers['location'] };
+  const body = seal.open(row.body);
   if (body === undefined) return { is: 'lost' };
   return { is: 'answered', answer: { status, headers, body } };
 }

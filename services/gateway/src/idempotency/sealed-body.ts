@@ -4,7 +4,7 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_LENGTH = 12;
 const TAG_LENGTH = 16;
 
-/** Bodies as they are stored: an answer may show a token, and who reads the database shall not be able to use it. */
+/** Bodies as they are stored: an answer may contain a token, which readers of the database must not be able to use. */
 export interface BodySeal {
   seal(body: Uint8Array): Uint8Array<ArrayBuffer>;
   /** Undefined when it was sealed with another secret, or not at all. */
@@ -13,7 +13,7 @@ export interface BodySeal {
 
 /** AES-256-GCM (NIST SP 800-38D) with a key derived from the secret: nonce, tag and what is sealed. */
 export function bodySeal(secret: string): BodySeal {
-  const key = new Uint8Array(hkdfSync('sha256', secret, '', 'kr-kept-answer-1', 32));
+  const key = new Uint8Array(hkdfSync('sha256', secret, '', 'kr-stored-answer-1', 32));
   return {
     seal: (body) => {
       const nonce = randomBytes(NONCE_LENGTH);

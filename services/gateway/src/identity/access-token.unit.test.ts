@@ -19,7 +19,7 @@ describe('personal access tokens', () => {
     ).toEqual([false, false, false, false, false]);
   });
 
-  test('are kept as SHA-256', () => {
+  test('are stored as SHA-256', () => {
     expect(Buffer.from(tokenHash('abc')).toString('hex')).toBe(
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     );

@@ -188,13 +188,13 @@ describe('RevokeTokens', () => {
 
 test('ListUsers returns all users in pages', async () => {
   const { users: all } = await identity.listUsers({ limit: 1_000 }, operator);
-  const seen: string[] = [];
+  const listed: string[] = [];
   for (;;) {
-    const { users } = await identity.listUsers({ afterId: seen.at(-1) ?? '', limit: 2 }, operator);
-    seen.push(...users.map(({ id }) => id));
+    const { users } = await identity.listUsers({ afterId: listed.at(-1) ?? '', limit: 2 }, operator);
+    listed.push(...users.map(({ id }) => id));
     if (users.length < 2) break;
   }
-  expect(seen).toEqual(all.map(({ id }) => id));
+  expect(listed).toEqual(all.map(({ id }) => id));
   expect(all.find(({ name }) => name === 'grace')).toMatchObject({ issuer: provider.issuer });
 });
 

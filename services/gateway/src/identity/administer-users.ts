@@ -136,8 +136,8 @@ function limitIssues(limit: number): Issue[] {
   return rule('limit', limit >= 1 && limit <= PAGE, `Use 1 to ${PAGE}.`);
 }
 
-function rule(field: string, holds: boolean, message: string): Issue[] {
-  return holds ? [] : [{ field, messages: [message] }];
+function rule(field: string, isValid: boolean, message: string): Issue[] {
+  return isValid ? [] : [{ field, messages: [message] }];
 }
 
 function userMessage({ id, name, isAdmin, createdAt, disabledAt, issuer }: ListedUser): UserMessage {

@@ -3,7 +3,7 @@ import { ServiceError } from '@kr/service-error';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { OidcConfig } from '../config.ts';
 import { invalidToken, type TokenOwner, userDisabled } from './find-token-owner.ts';
-import { ProviderAwayError, type ProviderKeys } from './provider-keys.ts';
+import { type ProviderKeys, ProviderUnavailableError } from './provider-keys.ts';
 import type { UserStore } from './user-store.ts';
 
 const CLOCK_SKEW_S = 30;
@@ -23,14 +23,14 @@ export function isJwtShaped(token: string): boolean {
 }
 
 /**
- * The user whom an identity provider's access token speaks of (JWT, RFC 9068), made when first seen. The token is good
+ * The user of an identity provider's access token (JWT, RFC 9068), created at the first request. The token is valid
  * for everything that the user may do. Every request reads the user's row, so a disabled user is refused by all gateways once
  * the change was answered.
  *
  * @throws ServiceError
  *   - `unauthenticated` (code `invalid_token`): not signed by the provider, for another service, or not at this time
  *   - `unauthenticated` (code `user_disabled`): an operator has disabled the user
- *   - `unavailable`: the provider's keys are not known yet, and it does not answer
+ *   - `unavailable`: the provider's keys are not cached yet, and it does not answer
  */
 export function findProviderUser({ config, keys, users, now }: FindProviderUserDeps) {
   return async (token: string): Promise<TokenOwner> => {
@@ -78,7 +78,7 @@ async function verified(token: string, { config, keys, at }: Verifying): Promise
 }
 
 function refusal(thrown: unknown): unknown {
-  if (thrown instanceof ProviderAwayError) {
+  if (thrown instanceof ProviderUnavailableError) {
     return new ServiceError('unavailable', 'The identity provider does not answer.', {
       retryAfterMs: 30_000,
       cause: thrown,

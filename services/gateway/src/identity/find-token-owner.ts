@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 /** The caller, and the scopes of the token beyond reading. */
 export interface TokenOwner {
   userId: string;
-  /** Only where the token is good for that. */
+  /** Only if the token has the scope. */
   isAdmin: boolean;
   scopes: readonly Scope[];
   /** Of a personal access token. */

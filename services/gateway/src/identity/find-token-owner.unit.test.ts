@@ -35,11 +35,11 @@ function tokenOf(secret: string): string {
 describe('the owner of a token', () => {
   test('is looked up by its digest alone, even if a wrong one is similar to a right one', async () => {
     const right = mintToken();
-    const asked: string[] = [];
+    const lookups: string[] = [];
     const store = {
       findToken: async (hash: Uint8Array) => {
-        asked.push(Buffer.from(hash).toString('hex'));
-        return asked.at(-1) === digest(right) ? ROW : undefined;
+        lookups.push(Buffer.from(hash).toString('hex'));
+        return lookups.at(-1) === digest(right) ? ROW : undefined;
       },
       markUsed: async () => undefined,
     };
@@ -48,7 +48,7 @@ describe('the owner of a token', () => {
 
     const start = right.slice(SECRET_START, SECRET_END - 1);
     const near = [...ALPHABET].map((last) => tokenOf(start + last)).filter((token) => token !== right);
-    const said = await Promise.all(
+    const messages = await Promise.all(
       near.map((token) =>
         find(token).then(
           () => 'found',
@@ -56,10 +56,10 @@ describe('the owner of a token', () => {
         ),
       ),
     );
-    expect({ near: near.length, said: new Set(said), asked }).toEqual({
+    expect({ near: near.length, messages: new Set(messages), lookups }).toEqual({
       near: 61,
-      said: new Set(['The access token is unknown.']),
-      asked: [right, ...near].map(digest),
+      messages: new Set(['The access token is unknown.']),
+      lookups: [right, ...near].map(digest),
     });
   });
 });

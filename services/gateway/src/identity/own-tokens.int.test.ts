@@ -141,15 +141,15 @@ describe('what a token is good for', () => {
   test('has the rights of its scopes, in the services too', async () => {
     const { token } = await one.createUser('careful');
     const reader = await make(token, { name: 'reader', scopes: [] });
-    const seen: (readonly string[])[] = [];
+    const received: (readonly string[])[] = [];
     one.script.records = {
       CreateDraft: async (_request, { principal }) => {
-        seen.push(principal.scopes);
+        received.push(principal.scopes);
         return { document: aDocument() };
       },
     };
     for (const by of [token, reader.token]) await call('POST', '/api/records', { token: by, body: {} });
-    expect(seen).toEqual([['write', 'publish', 'tokens'], []]);
+    expect(received).toEqual([['write', 'publish', 'tokens'], []]);
   });
 
   test('has at most the scopes of the token that created it', async () => {
@@ -205,7 +205,7 @@ describe('what a token is good for', () => {
   });
 });
 
-describe('a wish that is none', () => {
+describe('an invalid request', () => {
   const name = ['name', ['A name of 1 to 100 characters is required, none of them a control character.']];
   test.each<[body: unknown, errors: unknown[]]>([
     [{}, [name]],

@@ -2,77 +2,100 @@ import { authorise } from '@kr/access-policy';
 import { isScope, SCOPES, type Scope } from '@kr/caller';
 import { parseInstant } from '@kr/instant';
 import { type Issue, ServiceError } from '@kr/service-error';
-import { type Call, created, json, noContent, param, type Reply } from '../http/endpoint.ts';
+import { isObject } from '../http/body.ts';
+import { type Call, created, json, noContent, param } from '../http/endpoint.ts';
 import { assertValid, invalid } from '../http/invalid.ts';
-import { isObject } from '../http/json-object.ts';
-import type { Route } from '../http/route.ts';
+import type { Operation } from '../http/route.ts';
 import { mintToken, tokenHash } from './access-token.ts';
 import { type OwnToken, TOKEN_ID, type TokenStore } from './token-store.ts';
 
-export function tokenRoutes(deps: TokensDeps): Route[] {
+export interface TokensDeps {
+  tokens: TokenStore;
+  limits: { tokensPerUser: number; tokenLifetimeDays: number };
+  now: () => Date;
+  newId: () => string;
+}
+
+export function tokenRoutes({ tokens, limits, now, newId }: TokensDeps): Operation[] {
   const all = '/api/user/tokens';
-  const tag = 'site';
   return [
     {
       method: 'GET',
       path: all,
-      auth: 'token',
-      produces: 'json',
       operationId: 'listTokens',
-      openapi: {
-        tag,
-        summary: "The caller's access tokens that were not revoked, the youngest first.",
-        responses: { 200: 'OwnTokens' },
-        errors: [403],
+      summary: "The caller's access tokens that were not revoked, the youngest first.",
+      responses: { 200: 'OwnTokens' },
+      errors: [403],
+      handler: async (call) => {
+        const own = await tokens.tokensOf(userOf(call));
+        return json(200, {
+          hits: { hits: own.map((token) => tokenJson(token, call)), total: own.length },
+          links: { self: `${call.baseUrl}/api/user/tokens` },
+        });
       },
-      handler: (call) => listTokens(deps, call),
     },
     {
       method: 'POST',
       path: all,
-      auth: 'token',
       body: 'json',
-      produces: 'json',
       changes: [],
       operationId: 'createToken',
-      openapi: {
-        tag,
-        summary:
-          'Makes an access token, good for no more than that of the request; no other answer shows it.',
-        requestBody: 'NewToken',
-        responses: { 201: 'NewToken' },
-        errors: [400, 403],
+      summary:
+        'Creates an access token, with at most the scopes of the token of the request; no other answer shows it.',
+      requestBody: 'NewToken',
+      responses: { 201: 'NewToken' },
+      errors: [400, 403],
+      handler: async (call) => {
+        const userId = userOf(call);
+        const createdAt = now();
+        const { scopes } = call.principal;
+        const request = createTokenRequest(call.body, {
+          now: createdAt,
+          lifetimeDays: limits.tokenLifetimeDays,
+          scopes,
+        });
+        const token = mintToken();
+        const row = { ...request, id: newId(), hash: tokenHash(token), createdAt };
+        if (!(await tokens.addToken(userId, row, limits.tokensPerUser))) {
+          throw new ServiceError(
+            'invalid',
+            `A user may have at most ${limits.tokensPerUser} tokens; revoke one.`,
+            {
+              code: 'too_many_tokens',
+            },
+          );
+        }
+        return created({ ...tokenJson({ ...row, lastUsedAt: null }, call), token });
       },
-      handler: (call) => createToken(deps, call),
     },
     {
       method: 'DELETE',
       path: `${all}/:tokenId`,
-      auth: 'token',
-      produces: 'json',
       changes: [],
       operationId: 'revokeToken',
-      openapi: {
-        tag,
-        summary: 'Revokes an access token at once.',
-        parameters: ['TokenId'],
-        responses: { 204: 'Done' },
-        errors: [403, 404],
+      summary: 'Revokes an access token at once.',
+      responses: { 204: 'Done' },
+      errors: [403, 404],
+      handler: async (call) => {
+        const [userId, id] = [userOf(call), param(call, 'tokenId')];
+        if (!TOKEN_ID.test(id) || !(await tokens.revoke(userId, id, now()))) {
+          throw new ServiceError('not_found', 'No such token.');
+        }
+        return noContent();
       },
-      handler: (call) => revokeToken(deps, call),
     },
   ];
 }
 
 /** The properties of a new token. */
-export interface CreateTokenRequest {
+interface CreateTokenRequest {
   name: string;
   scopes: readonly Scope[];
   /** Null: never. */
   expiresAt: Date | null;
 }
 
-export interface TokenRules {
+interface TokenRules {
   now: Date;
   /** The default lifetime of a token, in days. */
   lifetimeDays: number;
@@ -141,53 +164,6 @@ function checkExpiry(value: unknown, { now, lifetimeDays }: TokenRules, issues: 
 
 function report(issues: Issue[], field: string, message: string): void {
   issues.push({ field, messages: [message] });
-}
-
-export interface TokensDeps {
-  tokens: TokenStore;
-  limits: { tokensPerUser: number; tokenLifetimeDays: number };
-  now: () => Date;
-  newId: () => string;
-}
-
-async function listTokens({ tokens }: TokensDeps, call: Call): Promise<Reply> {
-  const own = await tokens.tokensOf(userOf(call));
-  return json(200, {
-    hits: { hits: own.map((token) => tokenJson(token, call)), total: own.length },
-    links: { self: `${call.baseUrl}/api/user/tokens` },
-  });
-}
-
-/**
- * POST /api/user/tokens: 201 with the new token, which no other answer shows.
- * @throws ServiceError - `invalid`: see `createTokenRequest` - `invalid` (code `too_many_tokens`): the caller has the maximum number of valid tokens
- */
-async function createToken({ tokens, limits, now, newId }: TokensDeps, call: Call): Promise<Reply> {
-  const userId = userOf(call);
-  const createdAt = now();
-  const { scopes } = call.principal;
-  const request = createTokenRequest(call.body, {
-    now: createdAt,
-    lifetimeDays: limits.tokenLifetimeDays,
-    scopes,
-  });
-  const token = mintToken();
-  const row = { ...request, id: newId(), hash: tokenHash(token), createdAt };
-  if (!(await tokens.addToken(userId, row, limits.tokensPerUser))) {
-    throw new ServiceError('invalid', `A user may have at most ${limits.tokensPerUser} tokens; revoke one.`, {
-      code: 'too_many_tokens',
-    });
-  }
-  return created({ ...tokenJson({ ...row, lastUsedAt: null }, call), token });
-}
-
-/** 204; every later request on any gateway rejects the token. */
-async function revokeToken({ tokens, now }: TokensDeps, call: Call): Promise<Reply> {
-  const [userId, id] = [userOf(call), param(call, 'tokenId')];
-  if (!TOKEN_ID.test(id) || !(await tokens.revoke(userId, id, now()))) {
-    throw new ServiceError('not_found', 'No such token.');
-  }
-  return noContent();
 }
 
 /** @throws ServiceError `unauthenticated`: anonymous; `forbidden`: the token lacks the scope */

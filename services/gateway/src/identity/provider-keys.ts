@@ -1,6 +1,6 @@
 import type { Logger } from '@kr/telemetry';
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
-import { isObject } from '../http/json-object.ts';
+import { isObject } from '../http/body.ts';
 
 export interface ProviderKeysOptions {
   /** The issuer of the provider; its metadata are below this URL (OpenID Connect Discovery, section 4). */
@@ -12,26 +12,26 @@ type FindKey = ReturnType<typeof createRemoteJWKSet>;
 
 /** The public keys of an identity provider, as it publishes them. */
 export interface ProviderKeys {
-  /** @throws ProviderAwayError: no keys are known and the provider does not answer */
+  /** @throws ProviderUnavailableError: no keys are cached and the provider does not answer */
   find: JWTVerifyGetKey;
   stop(): void;
 }
 
-/** Neither the keys nor the provider are at hand. */
-export class ProviderAwayError extends Error {
+/** No keys are cached, and the provider does not answer. */
+export class ProviderUnavailableError extends Error {
   constructor(cause: unknown) {
     super('the identity provider does not answer', { cause });
-    this.name = 'ProviderAwayError';
+    this.name = 'ProviderUnavailableError';
   }
 }
 
-/** Milliseconds after which known keys are fetched again, so that withdrawn ones expire. */
+/** Milliseconds after which cached keys are fetched again, so that withdrawn ones expire. */
 const REFRESH_MS = 600_000;
 /** The shortest interval between requests to the provider, in milliseconds, for any number of tokens. */
 const PAUSE_MS = 30_000;
 const TIMEOUT_MS = 5_000;
 
-/** Keys that are fetched when first needed and stay known while the provider is away. */
+/** Keys that are fetched when first needed and stay cached while the provider does not answer. */
 export function providerKeys({ issuer, logger }: ProviderKeysOptions): ProviderKeys {
   let keys: FindKey | undefined;
   let opening: Promise<FindKey> | undefined;
@@ -39,11 +39,11 @@ export function providerKeys({ issuer, logger }: ProviderKeysOptions): ProviderK
   let failure: unknown;
 
   // After a failure, unknown keys cause no request until the interval has passed.
-  const ask = async (
+  const fetchJson = async (
     url: string,
-    isRight: (answer: Record<string, unknown>) => boolean,
+    isValid: (answer: Record<string, unknown>) => boolean,
   ): Promise<Record<string, unknown>> => {
-    if (performance.now() - failedAt < PAUSE_MS) throw new ProviderAwayError(failure);
+    if (performance.now() - failedAt < PAUSE_MS) throw new ProviderUnavailableError(failure);
     try {
       const response = await fetch(url, {
         headers: { accept: 'application/json' },
@@ -51,31 +51,31 @@ export function providerKeys({ issuer, logger }: ProviderKeysOptions): ProviderK
       });
       if (!response.ok) throw new Error(`${url} answered ${response.status}`);
       const answer: unknown = await response.json();
-      if (isObject(answer) && isRight(answer)) return answer;
-      throw new Error(`what ${url} answers is not of ${issuer}`);
+      if (isObject(answer) && isValid(answer)) return answer;
+      throw new Error(`the answer of ${url} is not of ${issuer}`);
     } catch (cause) {
       failedAt = performance.now();
       failure = cause;
       logger.warn({ err: cause, issuer }, 'the identity provider does not answer');
-      throw new ProviderAwayError(cause);
+      throw new ProviderUnavailableError(cause);
     }
   };
 
   const locate = async (): Promise<URL> => {
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-    const isRight = (metadata: Record<string, unknown>) =>
+    const isValid = (metadata: Record<string, unknown>) =>
       metadata['issuer'] === issuer && URL.canParse(String(metadata['jwks_uri']));
-    return new URL(String((await ask(url, isRight))['jwks_uri']));
+    return new URL(String((await fetchJson(url, isValid))['jwks_uri']));
   };
   const open = async (): Promise<FindKey> => {
     opening ??= locate()
       .then((url) =>
         createRemoteJWKSet(url, {
           cooldownDuration: PAUSE_MS,
-          // They are refreshed below; until that succeeds the known ones hold.
+          // They are refreshed below; until that succeeds the cached ones are valid.
           cacheMaxAge: Number.POSITIVE_INFINITY,
           [customFetch]: async (address) =>
-            Response.json(await ask(address, ({ keys: found }) => Array.isArray(found))),
+            Response.json(await fetchJson(address, ({ keys: found }) => Array.isArray(found))),
         }),
       )
       .finally(() => {
@@ -86,7 +86,7 @@ export function providerKeys({ issuer, logger }: ProviderKeysOptions): ProviderK
   };
 
   const refreshing = setInterval(() => {
-    // The failure was logged, and the known keys stay valid.
+    // The failure was logged, and the cached keys stay valid.
     keys?.reload().catch(() => undefined);
   }, REFRESH_MS);
   refreshing.unref();

@@ -52,10 +52,10 @@ describe('who an identity provider vouches for', () => {
   test('is a user from then on, the same one for each of its tokens, on every replica', async () => {
     const other = await newGateway({ DATABASE_URL: gateway.databaseUrl });
     const tokens = await Promise.all([1, 2, 3, 4].map(() => provider.issue('ada')));
-    const seen = await Promise.all(tokens.map((token, n) => whoIs(token, n % 2 === 0 ? gateway : other)));
+    const results = await Promise.all(tokens.map((token, n) => whoIs(token, n % 2 === 0 ? gateway : other)));
     await other.stop();
-    expect(seen[0]).toMatchObject({ status: 200, name: 'ada', is_admin: false });
-    expect(new Set(seen.map(({ id }) => id)).size).toBe(1);
+    expect(results[0]).toMatchObject({ status: 200, name: 'ada', is_admin: false });
+    expect(new Set(results.map(({ id }) => id)).size).toBe(1);
   });
 
   test('is not another user of the same name, in either order of creation', async () => {
@@ -83,10 +83,10 @@ describe('who an identity provider vouches for', () => {
   });
 
   test('is an administrator if the provider grants the role', async () => {
-    const seen: unknown[] = [];
+    const results: unknown[] = [];
     gateway.script.records = {
       CreateDraft: async (_request, { principal }) => {
-        seen.push([principal.isAdmin, principal.scopes]);
+        results.push([principal.isAdmin, principal.scopes]);
         return { document: aDocument() };
       },
     };
@@ -94,7 +94,7 @@ describe('who an identity provider vouches for', () => {
       const token = await provider.issue(client);
       await gateway.fetch('/api/records', { method: 'POST', token, body: '{}' });
     }
-    expect(seen).toEqual([
+    expect(results).toEqual([
       [true, ['write', 'publish', 'tokens', 'admin']],
       [false, ['write', 'publish', 'tokens']],
     ]);
@@ -192,7 +192,7 @@ describe('an invalid token', () => {
 
 describe('the keys of the provider', () => {
   test('are fetched once, and stay valid while it is unavailable', async () => {
-    const known = await provider.issue('ada');
+    const cached = await provider.issue('ada');
     const strange = await newGateway();
     try {
       const [first, second] = [await provider.issue('ada'), await provider.issue('operator')];
@@ -202,7 +202,7 @@ describe('the keys of the provider', () => {
       expect((await whoIs(second, strange)).status).toBe(200);
       expect(provider.keyFetches - before).toBe(1);
       const late = await newGateway();
-      const refused = await late.fetch('/api/user', { token: known });
+      const refused = await late.fetch('/api/user', { token: cached });
       expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toEqual([
         503,
         '30',

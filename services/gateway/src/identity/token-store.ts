@@ -1,9 +1,9 @@
 import { isScope, type Scope } from '@kr/caller';
 import type { Database } from '../database.ts';
 import type { User } from './user-store.ts';
-import { reached } from './user-store.ts';
+import { withDatabase } from './user-store.ts';
 
-/** A token's user, what it is good for, and whether it holds. */
+/** A token's user, its scopes, and the facts that decide whether it is valid. */
 export interface TokenRow {
   id: string;
   scopes: readonly Scope[];
@@ -35,7 +35,7 @@ export interface NewToken {
   expiresAt: Date | null;
 }
 
-/** Personal access tokens, of which only hashes are kept. Methods throw `unavailable` while the database is not reached. */
+/** Personal access tokens, of which only hashes are stored. Methods throw `unavailable` while the database cannot be reached. */
 export interface TokenStore {
   findToken(hash: Uint8Array<ArrayBuffer>): Promise<TokenRow | undefined>;
   markUsed(id: string, hour: Date): Promise<void>;
@@ -45,7 +45,7 @@ export interface TokenStore {
    * False, and nothing is added, when the user has the maximum number of valid tokens. Tokens that ended a month ago are
    * deleted.
    */
-  addToken(userId: number, token: NewToken, most: number): Promise<boolean>;
+  addToken(userId: number, token: NewToken, maxTokens: number): Promise<boolean>;
   /** False when the user has no such token that was not revoked before. */
   revoke(userId: number, id: string, at: Date): Promise<boolean>;
 }
@@ -53,8 +53,8 @@ export interface TokenStore {
 /** The form of a token's id. */
 export const TOKEN_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** How long tokens that have ended are kept, in milliseconds. */
-const REMEMBERED_MS = 30 * 86_400_000;
+/** Milliseconds for which tokens that have ended are stored. */
+const RETENTION_MS = 30 * 86_400_000;
 
 const OWN = {
   id: true,
@@ -69,7 +69,7 @@ export function tokenStore(database: Database): TokenStore {
   return {
     findToken: async (hash) => {
       // One statement for every request with a token; the client would make two of it.
-      const [row] = await reached(
+      const [row] = await withDatabase(
         database.$queryRaw<(Omit<TokenRow, 'scopes' | 'user'> & { scopes: string[]; user: User })[]>`
           select t.id, t.scopes, t.expires_at as "expiresAt", t.revoked_at as "revokedAt",
             t.last_used_at as "lastUsedAt", u.disabled_at as "userDisabledAt",
@@ -80,10 +80,12 @@ export function tokenStore(database: Database): TokenStore {
       return row === undefined ? undefined : { ...row, scopes: row.scopes.filter(isScope) };
     },
     markUsed: async (id, hour) => {
-      await reached(database.personalAccessToken.updateMany({ where: { id }, data: { lastUsedAt: hour } }));
+      await withDatabase(
+        database.personalAccessToken.updateMany({ where: { id }, data: { lastUsedAt: hour } }),
+      );
     },
     tokensOf: async (userId) => {
-      const rows = await reached(
+      const rows = await withDatabase(
         database.personalAccessToken.findMany({
           where: { userId, revokedAt: null },
           orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
@@ -92,23 +94,23 @@ export function tokenStore(database: Database): TokenStore {
       );
       return rows.map((row) => ({ ...row, scopes: row.scopes.filter(isScope) }));
     },
-    addToken: (userId, token, most) =>
-      reached(
+    addToken: (userId, token, maxTokens) =>
+      withDatabase(
         database.$transaction(async (tx) => {
           // A concurrent insertion waits here, and counts this one.
           await tx.$queryRaw`select 1 from "user" where id = ${userId} for update`;
-          const longAgo = new Date(token.createdAt.getTime() - REMEMBERED_MS);
+          const longAgo = new Date(token.createdAt.getTime() - RETENTION_MS);
           await tx.personalAccessToken.deleteMany({
             where: { userId, OR: [{ expiresAt: { lt: longAgo } }, { revokedAt: { lt: longAgo } }] },
           });
           const listed = await tx.personalAccessToken.count({ where: { userId, revokedAt: null } });
-          if (listed >= most) return false;
+          if (listed >= maxTokens) return false;
           await tx.personalAccessToken.create({ data: tokenData(userId, token) });
           return true;
         }),
       ),
     revoke: async (userId, id, at) => {
-      const { count } = await reached(
+      const { count } = await withDatabase(
         database.personalAccessToken.updateMany({
           where: { id, userId, revokedAt: null },
           data: { revokedAt: at },

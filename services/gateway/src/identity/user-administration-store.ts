@@ -2,7 +2,7 @@ import { ServiceError } from '@kr/service-error';
 import type { Database } from '../database.ts';
 import type { Prisma } from '../gen/prisma/client.ts';
 import { type NewToken, tokenData } from './token-store.ts';
-import { reached, USER_FIELDS, type User } from './user-store.ts';
+import { USER_FIELDS, type User, withDatabase } from './user-store.ts';
 
 /** A user as operators see it. */
 export interface ListedUser extends User {
@@ -39,7 +39,7 @@ const LISTED = { ...USER_FIELDS, createdAt: true, disabledAt: true, issuer: true
 /**
  * Changes of users by operators, each with its audit entry in one transaction. A change locks the row of the user, so
  * concurrent changes of one user are serialised. Methods throw `unavailable` while the database cannot be reached,
- * and `not_found` if no user has the given name.
+ * and `not_found` if no user has the name.
  */
 export interface UserAdministrationStore {
   /**
@@ -62,7 +62,7 @@ export interface UserAdministrationStore {
 
 export function userAdministrationStore(database: Database): UserAdministrationStore {
   const find = async (name: string, from: Transaction = database): Promise<ListedUser> => {
-    const user = await reached(from.user.findUnique({ where: { name }, select: LISTED }));
+    const user = await withDatabase(from.user.findUnique({ where: { name }, select: LISTED }));
     if (user === null) throw new ServiceError('not_found', `No user has the name ${name}.`);
     return user;
   };
@@ -71,7 +71,7 @@ export function userAdministrationStore(database: Database): UserAdministrationS
     name: string,
     work: (tx: Transaction, user: ListedUser) => Promise<Result>,
   ): Promise<Result> =>
-    reached(
+    withDatabase(
       database.$transaction(async (tx) => {
         await tx.$queryRaw`select 1 from "user" where name = ${name} for update`;
         return work(tx, await find(name, tx));
@@ -80,7 +80,7 @@ export function userAdministrationStore(database: Database): UserAdministrationS
 
   return {
     create: ({ name, isAdmin, addsToken }, token, operator) =>
-      reached(
+      withDatabase(
         database.$transaction(async (tx) => {
           const { count } = await tx.user.createMany({
             data: { name, isAdmin, createdAt: token.createdAt },
@@ -97,7 +97,7 @@ export function userAdministrationStore(database: Database): UserAdministrationS
         }),
       ),
     list: (afterId, limit) =>
-      reached(
+      withDatabase(
         database.user.findMany({
           where: { id: { gt: afterId } },
           orderBy: { id: 'asc' },
@@ -129,7 +129,7 @@ export function userAdministrationStore(database: Database): UserAdministrationS
       }),
     auditLog: async (name, limit) => {
       const { id: userId } = await find(name);
-      const rows = await reached(
+      const rows = await withDatabase(
         database.userAuditEntry.findMany({ where: { userId }, orderBy: { position: 'desc' }, take: limit }),
       );
       return rows.map((row) => ({ ...row, action: row.action as UserAction }));

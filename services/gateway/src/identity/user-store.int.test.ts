@@ -45,9 +45,9 @@ describe('a database that is away', () => {
 });
 
 test('a database that falls silent is waited for only so long', async () => {
-  const kept = await freshDatabase();
-  const proxy = await FaultProxy.start(new URL(kept.url).host);
-  const silent = openDatabase(new URL(proxy.urlThrough(kept.url)));
+  const ownDatabase = await freshDatabase();
+  const proxy = await FaultProxy.start(new URL(ownDatabase.url).host);
+  const silent = openDatabase(new URL(proxy.urlThrough(ownDatabase.url)));
   try {
     await silent.$queryRaw`select 1`;
     proxy.inflict({ kind: 'black hole' });
@@ -61,6 +61,6 @@ test('a database that falls silent is waited for only so long', async () => {
   } finally {
     await proxy.stop();
     await silent.$disconnect();
-    await kept.drop();
+    await ownDatabase.drop();
   }
 });

@@ -10,13 +10,13 @@ export interface User {
   isAdmin: boolean;
 }
 
-/** The query parameters of a user. */
+/** The selected columns of a user. */
 export const USER_FIELDS = { id: true, name: true, isAdmin: true } as const;
 
 /**
  * The result of a query. @throws ServiceError `unavailable`: the database cannot be reached, or not in time
  */
-export async function reached<Value>(query: Promise<Value>): Promise<Value> {
+export async function withDatabase<Value>(query: Promise<Value>): Promise<Value> {
   try {
     return await query;
   } catch (thrown) {
@@ -34,11 +34,11 @@ export interface ProviderUser {
   subject: string;
   /** The display name that the user prefers. */
   name: string;
-  /** When the user was seen. */
+  /** The time of the request. */
   at: Date;
 }
 
-/** Users. Methods throw `unavailable` while the database is not reached. */
+/** Users. Methods throw `unavailable` while the database cannot be reached. */
 export interface UserStore {
   findUser(id: number): Promise<User | undefined>;
   findUserByName(name: string): Promise<User | undefined>;
@@ -51,27 +51,27 @@ const PROVIDER_USER_FIELDS = { ...USER_FIELDS, disabledAt: true } as const;
 export function userStore(database: Database): UserStore {
   return {
     findUser: async (id) => {
-      const row = await reached(database.user.findUnique({ where: { id }, select: USER_FIELDS }));
+      const row = await withDatabase(database.user.findUnique({ where: { id }, select: USER_FIELDS }));
       return row ?? undefined;
     },
     findUserByName: async (name) => {
-      const row = await reached(database.user.findUnique({ where: { name }, select: USER_FIELDS }));
+      const row = await withDatabase(database.user.findUnique({ where: { name }, select: USER_FIELDS }));
       return row ?? undefined;
     },
     findOrAdd: async ({ issuer, subject, name, at }) => {
-      const known = () =>
-        reached(
+      const find = () =>
+        withDatabase(
           database.user.findUnique({
             where: { issuer_subject: { issuer, subject } },
             select: PROVIDER_USER_FIELDS,
           }),
         );
-      const wanted = nameFrom(name);
+      const baseName = nameFrom(name);
       for (let attempt = 1; ; attempt += 1) {
-        const found = await known();
+        const found = await find();
         if (found !== null) return found;
-        const free = attempt === 1 ? wanted : `${wanted}-${randomInt(10_000, 100_000)}`;
-        const added = await reached(
+        const free = attempt === 1 ? baseName : `${baseName}-${randomInt(10_000, 100_000)}`;
+        const added = await withDatabase(
           database.user.createManyAndReturn({
             data: { name: free, issuer, subject, createdAt: at },
             skipDuplicates: true,
@@ -84,7 +84,7 @@ export function userStore(database: Database): UserStore {
   };
 }
 
-/** A name as ours are: letters, digits and a few signs; shorter than the most, so that a number can follow. */
+/** A valid user name: letters, digits and a few signs; shorter than the limit, so that a number can follow. */
 function nameFrom(claim: string): string {
   const name = claim
     .normalize('NFKD')

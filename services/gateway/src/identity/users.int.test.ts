@@ -57,7 +57,7 @@ describe('users', () => {
     ]);
   });
 
-  test('a known name gets a further token, and both hold', async () => {
+  test('an existing name gets a further token, and both are valid', async () => {
     const [first, second] = await Promise.all([gateway.createUser('eva'), gateway.createUser('eva')]);
     expect(second.userId).toBe(first.userId);
     expect(second.token).not.toBe(first.token);
@@ -103,7 +103,7 @@ describe('credentials', () => {
 
   test.each<[name: string, header: string, message: string]>([
     ['a token that is none', 'Bearer abc', 'The access token is malformed.'],
-    ['a token that was never given', `Bearer ${mintToken()}`, 'The access token is unknown.'],
+    ['a token that was never issued', `Bearer ${mintToken()}`, 'The access token is unknown.'],
     ['two tokens', 'Bearer a b', 'The access token is malformed.'],
     ['no token', 'Bearer', 'The access token is malformed.'],
     ['another scheme', 'Basic YTpi', 'The authentication scheme is unknown; use Bearer.'],
@@ -132,7 +132,7 @@ describe('credentials', () => {
     expect(await whoIs(token)).toEqual(nobody('The access token has been revoked.'));
   });
 
-  test('no token is kept as it is', async () => {
+  test('no token is stored in plain text', async () => {
     const { token } = await gateway.createUser('safe');
     const { rows } = await database.query('select row_to_json(t)::text as text from personal_access_token t');
     expect(rows.some(({ text }) => text.includes(token))).toBe(false);

@@ -11,7 +11,7 @@ const ENTITY = '/api/records/e7vvn-90a62';
 let gateway: GatewayUnderTest;
 let token: string;
 /** How many requests the services work on, and what lets them go on. */
-let held: number;
+let inProgress: number;
 let letGo: () => void;
 
 beforeEach(async () => {
@@ -20,14 +20,14 @@ beforeEach(async () => {
     { limits: { bodyTimeoutMs: 300_000 } },
   );
   ({ token } = await gateway.createUser('ada'));
-  held = 0;
+  inProgress = 0;
   const gone = new Promise<void>((resolve) => {
     letGo = resolve;
   });
   const hold = async <Answer>(answer: Answer): Promise<Answer> => {
-    held += 1;
+    inProgress += 1;
     await gone;
-    held -= 1;
+    inProgress -= 1;
     return answer;
   };
   gateway.script.search.Search = () => hold({ sortBy: 'newest', total: 0 });
@@ -52,10 +52,10 @@ async function ask(path: string, init: Init = {}) {
  * Sends this many requests, waits until the services work on all of them, and returns all answers in the end.
  */
 async function keepBusy(path: string, times: number): Promise<{ statuses: Promise<number[]> }> {
-  const before = held;
-  const asked = Array.from({ length: times }, async () => (await ask(path)).status);
-  await until(() => held === before + times);
-  return { statuses: Promise.all(asked) };
+  const before = inProgress;
+  const sent = Array.from({ length: times }, async () => (await ask(path)).status);
+  await until(() => inProgress === before + times);
+  return { statuses: Promise.all(sent) };
 }
 
 /** A change that the gateway has admitted, and whose body is missing. */
@@ -138,8 +138,8 @@ describe('a gateway with as much under way as it may have', () => {
     const searches: Promise<unknown>[] = [];
     await until(() => {
       // Some are refused while the credentials of the changes are looked up.
-      if (held < 6) searches.push(ask('/api/search'));
-      return held === 6;
+      if (inProgress < 6) searches.push(ask('/api/search'));
+      return inProgress === 6;
     });
     const refused = await Promise.all(changes.map(({ send }) => send()));
     expect(refused).toEqual(Array(6).fill([503, 'overloaded']));

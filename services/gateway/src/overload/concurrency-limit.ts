@@ -5,13 +5,13 @@ import type { Lane } from '../http/route.ts';
 
 const LANES: readonly Lane[] = ['read', 'write', 'search', 'transfer'];
 
-/** Counts the requests that were refused because too much was under way. */
+/** Counts the requests that were rejected because too many were in progress. */
 export function countRejected(): (lane: Lane) => void {
   const count = counter(
     '@kr/gateway',
     {
       name: 'http_server_requests_refused',
-      description: 'Requests that were answered 503 at once because too much was under way.',
+      description: 'Requests that were answered 503 at once because too many were in progress.',
     },
     LANES.map((lane) => ({ lane })),
   );
@@ -29,7 +29,7 @@ export interface ConcurrencyLimit {
 /** A slot for one request in progress. */
 export interface Permit {
   /**
-   * Counts a transfer for its caller, once that is known.
+   * Counts a transfer for its caller, once the caller is authenticated.
    *
    * @throws ServiceError `rate_limited` (`too_many_transfers`): the caller has its share of them, or anonymous callers have theirs
    */
@@ -41,7 +41,7 @@ export interface Permit {
    *   - `rate_limited` (`too_many_bodies`): the caller, or anonymous callers together, have their share
    *   - `unavailable` (`overloaded`): the bodies of all callers are at their limit
    */
-  holdBody(bytes: number): void;
+  addBodyBytes(bytes: number): void;
   /** Releases the slot; may be called again. */
   release(): void;
   /** Takes a slot again after the release. @throws ServiceError as `acquire` */
@@ -69,107 +69,108 @@ const DOWNLOAD_SHARE = 0.8;
 const ANONYMOUS_SHARE = 0.6;
 const CALLER_SHARE = 0.05;
 /** A caller may have this many transfers however few there may be. */
-const LEAST_OF_CALLER = 16;
-/** Bodies of the largest size whose bytes may be held at once while they arrive: of all callers, and of one caller. */
-const MOST_BODIES = 128;
-const LEAST_BODIES_OF_CALLER = 8;
-const COME_BACK_MS = 1_000;
+const MIN_TRANSFERS_PER_CALLER = 16;
+/** Bodies of the largest size whose bytes may be in memory at once while they arrive: of all callers, and of one caller. */
+const MAX_BODIES = 128;
+const MIN_BODIES_PER_CALLER = 8;
+const RETRY_AFTER_MS = 1_000;
 const NO_PERMIT: Permit = {
   assign: () => undefined,
-  holdBody: () => undefined,
+  addBodyBytes: () => undefined,
   release: () => undefined,
   reacquire: () => undefined,
 };
 
-/** Counts what is under way, and refuses what would be too much of it. */
+/** Counts the requests in progress, and rejects those beyond the limits. */
 export function concurrencyLimit({ config, bodyMaxBytes, refused }: ConcurrencyLimitDeps): ConcurrencyLimit {
   const { maxRequestsInFlight, maxTransfersInFlight } = config;
-  const mostExpensive = Math.ceil(EXPENSIVE_SHARE * maxRequestsInFlight);
-  const most = {
+  const maxExpensive = Math.ceil(EXPENSIVE_SHARE * maxRequestsInFlight);
+  const limits = {
     read: maxRequestsInFlight,
-    write: mostExpensive,
-    search: mostExpensive,
+    write: maxExpensive,
+    search: maxExpensive,
     transfer: maxTransfersInFlight,
   };
-  const mostDownloads = Math.ceil(DOWNLOAD_SHARE * maxTransfersInFlight);
-  const underWay = { requests: 0, transfer: 0, downloads: 0, bodyBytes: 0 };
-  const transfers = callerShares(maxTransfersInFlight, LEAST_OF_CALLER);
-  const mostBodyBytes = MOST_BODIES * bodyMaxBytes;
-  const bodies = callerShares(mostBodyBytes, LEAST_BODIES_OF_CALLER * bodyMaxBytes);
+  const maxDownloads = Math.ceil(DOWNLOAD_SHARE * maxTransfersInFlight);
+  const inProgress = { requests: 0, transfer: 0, downloads: 0, bodyBytes: 0 };
+  const transfers = callerShares(maxTransfersInFlight, MIN_TRANSFERS_PER_CALLER);
+  const maxBodyBytes = MAX_BODIES * bodyMaxBytes;
+  const bodies = callerShares(maxBodyBytes, MIN_BODIES_PER_CALLER * bodyMaxBytes);
 
   const take = (lane: Exclude<Lane, 'local'>, isDownload: boolean): (() => void) => {
     const counted = lane === 'transfer' ? 'transfer' : 'requests';
-    const isFull = underWay[counted] >= most[lane] || (isDownload && underWay.downloads >= mostDownloads);
+    const isFull =
+      inProgress[counted] >= limits[lane] || (isDownload && inProgress.downloads >= maxDownloads);
     if (isFull) {
       refused(lane);
       throw overloaded(lane);
     }
-    underWay[counted] += 1;
-    if (isDownload) underWay.downloads += 1;
+    inProgress[counted] += 1;
+    if (isDownload) inProgress.downloads += 1;
     return () => {
-      underWay[counted] -= 1;
-      if (isDownload) underWay.downloads -= 1;
+      inProgress[counted] -= 1;
+      if (isDownload) inProgress.downloads -= 1;
     };
   };
 
   return {
     acquire(lane, { isDownload } = { isDownload: false }) {
       if (lane === 'local') return NO_PERMIT;
-      let giveUp: (() => void) | undefined = take(lane, isDownload);
+      let releaseSlot: (() => void) | undefined = take(lane, isDownload);
       let caller: Caller | undefined;
       let hasShare = false;
       let bodyBytes = 0;
       const releaseBody = () => {
         if (caller !== undefined) bodies.remove(caller, bodyBytes);
-        underWay.bodyBytes -= bodyBytes;
+        inProgress.bodyBytes -= bodyBytes;
         bodyBytes = 0;
       };
       return {
-        assign: (known) => {
-          caller = known;
+        assign: (assigned) => {
+          caller = assigned;
           if (lane !== 'transfer') return;
-          hasShare = transfers.add(known, 1);
+          hasShare = transfers.add(assigned, 1);
           if (hasShare) return;
           refused(lane);
           throw tooManyTransfers();
         },
-        holdBody: (bytes) => {
+        addBodyBytes: (bytes) => {
           if (caller === undefined) return;
-          const hasRoom = underWay.bodyBytes + bytes <= mostBodyBytes;
+          const hasRoom = inProgress.bodyBytes + bytes <= maxBodyBytes;
           if (!hasRoom || !bodies.add(caller, bytes)) {
             refused(lane);
             throw hasRoom ? tooManyBodies() : overloaded(lane);
           }
           bodyBytes += bytes;
-          underWay.bodyBytes += bytes;
+          inProgress.bodyBytes += bytes;
         },
         release: () => {
-          giveUp?.();
-          giveUp = undefined;
+          releaseSlot?.();
+          releaseSlot = undefined;
           if (hasShare && caller !== undefined) transfers.remove(caller, 1);
           hasShare = false;
           releaseBody();
         },
         reacquire: () => {
           releaseBody();
-          giveUp ??= take(lane, isDownload);
+          releaseSlot ??= take(lane, isDownload);
         },
       };
     },
   };
 }
 
-/** Amounts per caller: one caller has at most `CALLER_SHARE` of all, but no less than `least`. */
-function callerShares(all: number, least: number) {
-  const mostOfOne = Math.max(least, Math.ceil(CALLER_SHARE * all));
-  const mostAnonymous = Math.max(least, Math.ceil(ANONYMOUS_SHARE * all));
+/** Amounts per caller: one caller has at most `CALLER_SHARE` of all, but no less than `min`. */
+function callerShares(all: number, min: number) {
+  const maxOfOne = Math.max(min, Math.ceil(CALLER_SHARE * all));
+  const maxAnonymous = Math.max(min, Math.ceil(ANONYMOUS_SHARE * all));
   const byCaller = new Map<string, number>();
   let anonymous = 0;
   return {
     /** Returns false, and adds nothing, if the share would be exceeded. */
     add({ key, isAnonymous }: Caller, amount: number): boolean {
       const own = (byCaller.get(key) ?? 0) + amount;
-      if (own > mostOfOne || (isAnonymous && anonymous + amount > mostAnonymous)) return false;
+      if (own > maxOfOne || (isAnonymous && anonymous + amount > maxAnonymous)) return false;
       byCaller.set(key, own);
       if (isAnonymous) anonymous += amount;
       return true;
@@ -187,7 +188,7 @@ function tooManyBodies(): ServiceError {
   return new ServiceError(
     'rate_limited',
     'Too many request bodies of this caller are arriving. Wait until one of them has ended.',
-    { code: 'too_many_bodies', retryAfterMs: COME_BACK_MS },
+    { code: 'too_many_bodies', retryAfterMs: RETRY_AFTER_MS },
   );
 }
 
@@ -195,7 +196,7 @@ function tooManyTransfers(): ServiceError {
   return new ServiceError(
     'rate_limited',
     'Too many file transfers of this caller are running. Wait until one of them has ended.',
-    { code: 'too_many_transfers', retryAfterMs: COME_BACK_MS },
+    { code: 'too_many_transfers', retryAfterMs: RETRY_AFTER_MS },
   );
 }
 
@@ -203,6 +204,6 @@ function overloaded(lane: Exclude<Lane, 'local'>): ServiceError {
   const what = lane === 'transfer' ? 'Too many file transfers are running.' : 'The server is overloaded.';
   return new ServiceError('unavailable', `${what} The request was not processed; retry in 1 s.`, {
     code: 'overloaded',
-    retryAfterMs: COME_BACK_MS,
+    retryAfterMs: RETRY_AFTER_MS,
   });
 }

@@ -3,10 +3,10 @@ import { LRUCache } from 'lru-cache';
 
 /** Decoding and checking a body of 1 MiB takes up to 80 ms, in threads that answer all other requests too. */
 const BYTES_PER_MS = 2_097.152;
-/** A caller may send this much at once, in milliseconds of its rate. */
+/** The burst of a caller, in milliseconds of its rate. */
 const BURST_MS = 1_000;
 const MAX_WAIT_MS = 5_000;
-const MOST_CALLERS = 10_000;
+const MAX_CALLERS = 10_000;
 
 /**
  * Waits until the caller may have a JSON body of this size handled: 2 MiB a second, after 2 MiB at once.
@@ -23,7 +23,7 @@ export interface PaceBodiesDeps {
 }
 
 export function paceBodies({ elapsed, pause }: PaceBodiesDeps): PaceBodies {
-  const busyUntil = new LRUCache<string, number>({ max: MOST_CALLERS });
+  const busyUntil = new LRUCache<string, number>({ max: MAX_CALLERS });
   return async (caller, bytes, signal) => {
     const now = elapsed();
     const begin = Math.max(now, busyUntil.get(caller) ?? now);

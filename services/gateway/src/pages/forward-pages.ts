@@ -3,8 +3,7 @@ import { ServiceError } from '@kr/service-error';
 import type { RequestHandler } from 'express';
 import { Pool } from 'undici';
 import type { Origin } from '../http/client-address.ts';
-import { nameRoute } from '../http/observe-requests.ts';
-import { idOf } from '../http/request-log.ts';
+import { idOf, nameRoute } from '../http/observe-requests.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import { PAGE_TYPE, type Rendered, sendRendered } from '../rendering/rendered.ts';
 import { isPagePath, type ResponseCache } from '../response-cache/response-cache.ts';
@@ -61,7 +60,7 @@ export function forwardPages({
     nameRoute(response, 'GET', 'page');
     rateLimits.count(request, response, { userId: null, cost: 'one' });
     const baseUrl = baseUrlOf(request);
-    const keep = cache.beginRead();
+    const store = cache.beginRead();
     const answer = await pool
       .request({
         method: isRead ? 'GET' : 'POST',
@@ -89,7 +88,7 @@ export function forwardPages({
       isPagePath(originalUrl) &&
       request.headers.cookie === undefined
     )
-      keep({ path: originalUrl, mediaType: PAGE_TYPE, baseUrl }, parentId, rendered);
+      store({ path: originalUrl, mediaType: PAGE_TYPE, baseUrl }, parentId, rendered);
     sendRendered(response, rendered, request);
   };
   return { handler, close: () => pool.close() };

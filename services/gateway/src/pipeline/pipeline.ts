@@ -1,30 +1,41 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { SlowReading } from '@kr/byte-relay';
+import type { Vocabularies } from '@kr/metadata';
 import type { Logger } from '@kr/telemetry';
-import express, { type RequestHandler, Router } from 'express';
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import { type Authenticate, hasCredentials, requireCredentials } from '../caller.ts';
 import type { HttpLimits } from '../config.ts';
-import { errorResponse } from '../http/error-response.ts';
-import { type CrossOrigin, setSecurityHeaders } from '../http/headers.ts';
-import { methodNotAllowed, unknownUrl } from '../http/http-problem.ts';
-import { nameRoute } from '../http/observe-requests.ts';
-import { identify, logWhenClosed } from '../http/request-log.ts';
-import { requestShape } from '../http/request-shape.ts';
-import type { Method, Route } from '../http/route.ts';
-import { tusRefusals, tusRequests } from '../http/tus-requests.ts';
-import { withEndedLink } from '../identity/resolve-link.ts';
-import { countRefusals } from '../rate-limits/rate-limits.ts';
-import { serveFromCache } from '../response-cache/serve-from-cache.ts';
+import { chooseMediaType } from '../http/accept.ts';
 import {
-  acquirePermit,
-  answer,
-  answerOnce,
-  identifyCaller,
-  keyOf,
-  negotiate,
-  receiveBody,
-  type StepDeps,
-} from './route-steps.ts';
+  checkContentEncoding,
+  checkContentType,
+  continueBody,
+  decodeJsonBody,
+  readBody,
+} from '../http/body.ts';
+import { assertDemanded } from '../http/conditional.ts';
+import type { Call, Reply } from '../http/endpoint.ts';
+import { errorResponse } from '../http/error-response.ts';
+import { type CrossOrigin, setCaching, setSecurityHeaders } from '../http/headers.ts';
+import { unknownUrl } from '../http/http-problem.ts';
+import { identify, idOf, logWhenClosed, nameRoute } from '../http/observe-requests.ts';
+import { requestShape, useAbsoluteTarget } from '../http/request-shape.ts';
+import { isRead, type Route } from '../http/route.ts';
+import { tusRefusals, tusRequests, uploadFingerprint } from '../http/tus-requests.ts';
+import { INDEX_HEADER, type WaitForIndex, wantsIndex } from '../http/wait-for-index.ts';
+import type { ExecuteOnce } from '../idempotency/execute-once.ts';
+import { creationKey, type KeyedRequest, keyedRequest } from '../idempotency/idempotency-key.ts';
+import { withEndedLink } from '../identity/resolve-link.ts';
+import type { ConcurrencyLimit, Permit } from '../overload/concurrency-limit.ts';
+import type { PaceBodies } from '../overload/pace-bodies.ts';
+import { costOf, countRefusals, type RateLimits } from '../rate-limits/rate-limits.ts';
+import { renderJson, sendRendered } from '../rendering/rendered.ts';
+import { endsInId, type ResponseCache } from '../response-cache/response-cache.ts';
+import { serveFromCache } from '../response-cache/serve-from-cache.ts';
+import { sendReply, sendStored, storedAnswer } from './reply.ts';
+import { routerOf } from './router.ts';
 
-export interface PipelineDeps extends StepDeps {
+export interface PipelineDeps {
   routes: readonly Route[];
   limits: HttpLimits;
   logger: Logger;
@@ -32,6 +43,17 @@ export interface PipelineDeps extends StepDeps {
   crossOrigin: CrossOrigin;
   /** Forwards requests for pages; undefined: there are none. */
   pages: RequestHandler | undefined;
+  authenticate: Authenticate;
+  baseUrlOf: (request: IncomingMessage) => string;
+  cache: ResponseCache;
+  executeOnce: ExecuteOnce;
+  rateLimits: RateLimits;
+  waitForIndex: WaitForIndex;
+  concurrency: ConcurrencyLimit;
+  paceBodies: PaceBodies;
+  /** Called when a client reads a file too slowly. */
+  slowReading: SlowReading;
+  vocabularies: Vocabularies;
 }
 
 /** The public interface. The steps of a request are listed here in their order, which decides what a bad request is refused for. */
@@ -47,7 +69,7 @@ export function pipeline(deps: PipelineDeps): RequestListener {
   application.use(requestShape(limits));
   application.use(tusRequests(routes));
   if (pages !== undefined) application.use(pages);
-  application.use(routerOf(routes, deps));
+  application.use(routerOf(routes, (route) => serveRoute(route, deps)));
   application.use(() => {
     throw unknownUrl();
   });
@@ -56,6 +78,7 @@ export function pipeline(deps: PipelineDeps): RequestListener {
   application.use(errorResponse(logger, vocabularies));
 
   return (request: IncomingMessage, response: ServerResponse) => {
+    useAbsoluteTarget(request);
     identify(request, response, newId);
     logWhenClosed(logger, request, response);
     setSecurityHeaders(response);
@@ -66,7 +89,7 @@ export function pipeline(deps: PipelineDeps): RequestListener {
 }
 
 /** The steps of a request that a route answers. */
-function serveRoute(route: Route, deps: StepDeps): RequestHandler {
+function serveRoute(route: Route, deps: PipelineDeps): RequestHandler {
   return async (request, response) => {
     nameRoute(response, route.method, route.path);
     const permit = acquirePermit(route, request, deps);
@@ -85,39 +108,193 @@ function serveRoute(route: Route, deps: StepDeps): RequestHandler {
   };
 }
 
-/** A path of the routes answers OPTIONS, and 405 to methods that it lacks. */
-function routerOf(routes: readonly Route[], deps: StepDeps): Router {
-  const router = Router({ strict: true, caseSensitive: true });
-  for (const [path, rows] of Map.groupBy(routes, (route) => route.path)) {
-    const allowed = allowedMethods(rows.map(({ method }) => method));
-    const at = router.route(path);
-    at.options((_request, response, next) => {
-      response.setHeader('allow', allowed.join(', '));
-      next();
-    });
-    for (const row of rows) at[EXPRESS_METHOD[row.method]](serveRoute(row, deps));
-    at.options((_request, response) => {
-      response.writeHead(200, { 'content-length': 0 }).end();
-    });
-    at.all(() => {
-      throw methodNotAllowed(allowed);
-    });
-  }
-  return router;
+/** A request and its answer, on their way through the steps. */
+interface Exchange {
+  route: Route;
+  request: Request;
+  response: Response;
+  permit: Permit;
+  deps: PipelineDeps;
 }
 
-/** In the order of the header `Allow`. */
-const EXPRESS_METHOD = {
-  OPTIONS: 'options',
-  HEAD: 'head',
-  GET: 'get',
-  PUT: 'put',
-  PATCH: 'patch',
-  POST: 'post',
-  DELETE: 'delete',
-} as const satisfies Record<Method, string>;
+/** @throws ServiceError `unavailable`: too many requests are in progress */
+function acquirePermit(
+  { method, lane = isRead(method) ? 'read' : 'write' }: Route,
+  request: Request,
+  { concurrency }: PipelineDeps,
+): Permit {
+  return concurrency.acquire(lane, { isDownload: lane === 'transfer' && isRead(request.method) });
+}
 
-function allowedMethods(methods: readonly string[]): string[] {
-  const allowed = new Set(['OPTIONS', ...(methods.includes('GET') ? ['HEAD'] : []), ...methods]);
-  return Object.keys(EXPRESS_METHOD).filter((method) => allowed.has(method));
+/**
+ * The call, with the principal of the credentials. Counts the request for its caller.
+ *
+ * @throws ServiceError `unauthenticated`; `rate_limited`
+ * @throws HttpProblem 404: control characters in the path; 400: invalid host
+ */
+async function identifyCaller({ route, request, response, permit, deps }: Exchange): Promise<Call> {
+  const signal = abortOnDisconnect(request, response);
+  const params = pathParams(request);
+  const query = queryOf(request.originalUrl);
+  const baseUrl = deps.baseUrlOf(request);
+
+  const credentials = { authorization: request.headers.authorization, query };
+  const lookUp = () => deps.authenticate(credentials, idOf(response), signal);
+  const { principal, hasEndedLink } = await deps.rateLimits.tryCredentials(
+    { request, response, credentials },
+    lookUp,
+  );
+  const counted = {
+    userId: principal.userId,
+    cost: costOf(route, { isKnown: hasCredentials(principal) }),
+  };
+  deps.rateLimits.count(request, response, counted);
+  response.locals['hasEndedLink'] = hasEndedLink;
+  if (route.auth !== 'open') requireCredentials(principal);
+  const caller = deps.rateLimits.callerOf(request, principal.userId);
+  permit.assign({ key: caller, isAnonymous: principal.userId === null });
+  setCaching(response, { hasUser: principal.userId !== null, hasLink: principal.grants.length > 0 });
+
+  return {
+    params,
+    query,
+    path: request.path,
+    headers: request.headers,
+    method: request.method,
+    body: undefined,
+    rawBody: Buffer.alloc(0),
+    bytes: request,
+    creationKey: Buffer.alloc(0),
+    mediaType: '',
+    principal,
+    authenticateAgain: async () => {
+      const again = await lookUp();
+      if (route.auth !== 'open') requireCredentials(again.principal);
+      return again.principal;
+    },
+    caller,
+    addCost: deps.rateLimits.timeCost(request, response, counted),
+    peer: request.socket.remoteAddress,
+    baseUrl,
+    vocabularies: deps.vocabularies,
+    signal,
+  };
+}
+
+/** @throws HttpProblem 406, 415; ServiceError `invalid`: the parameter `wait_for_index` */
+function negotiate({ route, request: { headers } }: Exchange, call: Call): void {
+  call.mediaType = chooseMediaType(headers.accept, route.produces);
+  checkContentType(headers['content-type'], route.body);
+  if (route.body !== undefined) checkContentEncoding(headers['content-encoding']);
+  wantsIndex(route, call.query);
+}
+
+/** Credentials of a request whose body took longer are checked again. */
+const RECHECK_AFTER_MS = 1_000;
+
+/**
+ * Reads the body of a route that takes JSON, and lets the client send one that is streamed.
+ *
+ * @throws HttpProblem 400, 408, 413; ServiceError `invalid`, `unauthenticated`, `rate_limited`, `unavailable`
+ */
+async function receiveBody({ route, request, response, permit, deps }: Exchange, call: Call): Promise<void> {
+  // An ignored body is still part of the idempotency key's request.
+  const isKeyed = route.method === 'POST' && request.headers['idempotency-key'] !== undefined;
+  if (route.body === undefined && !isKeyed) return;
+  continueBody(request, response);
+  if (route.body === 'bytes' || route.body === 'chunk') return;
+  // A body that arrives slowly uses no service.
+  permit.release();
+  const startedAt = performance.now();
+  const { bodyMaxBytes: maxBytes, bodyTimeoutMs: timeoutMs } = deps.limits;
+  call.rawBody = await readBody(request, { maxBytes, timeoutMs, onBytes: permit.addBodyBytes });
+  await deps.paceBodies(call.caller, call.rawBody.length, call.signal);
+  permit.reacquire();
+  // The credentials may have been revoked while the body arrived.
+  if (performance.now() - startedAt > RECHECK_AFTER_MS) call.principal = await call.authenticateAgain();
+  if (route.body === 'json') call.body = decodeJsonBody(call.rawBody);
+}
+
+/** @throws ServiceError `invalid`: the header Idempotency-Key is no key */
+function keyOf({ route, request: { headers } }: Exchange, call: Call): KeyedRequest | undefined {
+  if (route.method !== 'POST') return undefined;
+  const body = route.body === 'chunk' ? uploadFingerprint(headers) : call.rawBody;
+  return keyedRequest(headers, { ...call, body });
+}
+
+/** Executes the request, unless its key has an answer already. */
+async function answerOnce(exchange: Exchange, call: Call, key: KeyedRequest): Promise<void> {
+  const { response, deps } = exchange;
+  call.creationKey = creationKey(key);
+  const result = await deps.executeOnce(key, () =>
+    storedAnswer(() => execute(exchange, call), call, idOf(response)),
+  );
+  await awaitIndex(exchange, call, result.answer.status);
+  sendStored(response, result);
+}
+
+async function answer(exchange: Exchange, call: Call): Promise<void> {
+  const { route, request, response, deps } = exchange;
+  const store = deps.cache.beginRead();
+  const reply = await execute(exchange, call);
+  await awaitIndex(exchange, call, reply.status);
+  if (reply.as !== 'json') return sendReply(response, reply, call, deps.slowReading);
+  if (route.method === 'GET' && reply.state !== undefined)
+    assertDemanded(request.headers['if-match'], reply.state.revision);
+  const { mediaType, baseUrl } = call;
+  const rendered = renderJson(reply, call);
+  const { originalUrl: path, headers } = request;
+  const isCacheable = route.cacheable === true && headers.authorization === undefined && endsInId(path);
+  if (isCacheable && reply.publicOf !== undefined)
+    store({ path, mediaType, baseUrl }, reply.publicOf, rendered);
+  sendRendered(response, rendered, call);
+}
+
+/** The client of an answered change expects to see it: no older answer is served here from then on. */
+async function execute({ route: { handler, changes = [] }, deps }: Exchange, call: Call): Promise<Reply> {
+  if (!changes.includes('published')) return handler(call);
+  try {
+    return await handler(call);
+  } finally {
+    // Also after a failure: a lost answer does not show what took effect.
+    deps.cache.forgetAll();
+  }
+}
+
+async function awaitIndex(
+  { route, response, permit, deps }: Exchange,
+  call: Call,
+  status: number,
+): Promise<void> {
+  if (status >= 300 || !wantsIndex(route, call.query)) return;
+  // A waiting request uses no service.
+  permit.release();
+  response.setHeader(INDEX_HEADER, await deps.waitForIndex(route, call));
+}
+
+function queryOf(url: string): URLSearchParams {
+  const start = url.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
+}
+
+// Reads are cancelled when the client disconnects. Writes continue: the caller may query the result later.
+function abortOnDisconnect(request: Request, response: Response): AbortSignal {
+  const abort = new AbortController();
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    response.once('close', () => {
+      if (!response.writableFinished) abort.abort();
+    });
+  }
+  return abort.signal;
+}
+
+/** @throws HttpProblem 404: no name of ours has control characters in it */
+function pathParams(request: Request): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.params)) {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    if (typeof value !== 'string' || /[\u0000-\u001f\u007f]/.test(value)) throw unknownUrl();
+    params[name] = value;
+  }
+  return params;
 }

@@ -9,73 +9,60 @@ import {
   negotiateFormat,
 } from '@kr/formats';
 import { ServiceError } from '@kr/service-error';
-import { entityReply, readEntity } from '../entity-deps.ts';
+import { entityReply, readEntity } from '../entities.ts';
 import { authoriseFiles, type FilesDeps, fileHolder } from '../files/authorise-files.ts';
 import { WRITTEN } from '../http/accept.ts';
-import { type Call, param, type Reply, type TextReply } from '../http/endpoint.ts';
+import { type Call, param, type TextReply } from '../http/endpoint.ts';
 import { invalid } from '../http/invalid.ts';
-import type { Route } from '../http/route.ts';
+import type { Operation } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { entityJson } from '../rendering/entity-json.ts';
 import { fileJson } from '../rendering/file-json.ts';
 import { pageLink } from '../rendering/links.ts';
 
 /** The document of a published entity, in all its formats. */
-export function documentRoutes(deps: FilesDeps): Route[] {
-  const tag = COLLECTION[deps.kind];
+export function documentRoutes(deps: FilesDeps): Operation[] {
+  const one = `/api/${COLLECTION[deps.kind]}/:id`;
   const { title, noun } = KIND_NAMES[deps.kind];
   return [
     {
       method: 'GET',
-      path: `/api/${tag}/:id`,
+      path: one,
       auth: 'open',
       produces: 'published',
       cacheable: true,
       operationId: `read${title}`,
-      openapi: {
-        tag,
-        summary: `A published ${noun}.`,
-        parameters: ['Id'],
-        responses: { 200: 'Published200' },
-        errors: [403, 404],
+      summary: `A published ${noun}.`,
+      responses: { 200: 'Published200' },
+      errors: [403, 404],
+      handler: async (call) => {
+        const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
+        if (WRITTEN.includes(call.mediaType)) return entityReply(200, document, deps, call);
+        const format = negotiateFormat(call.headers.accept ?? '', WRITTEN);
+        if (format === undefined) return entityReply(200, document, deps, call);
+        return exportReply(format, entityJson(document, deps.kind, call) as unknown as Entity, deps, call);
       },
-      handler: (call) => readPublished(deps, call),
     },
     {
       method: 'GET',
-      path: `/api/${tag}/:id/export/:format`,
+      path: `${one}/export/:format`,
       auth: 'open',
       produces: 'any',
       operationId: `export${title}`,
-      openapi: {
-        tag,
-        summary: `A published ${noun} in another format.`,
-        parameters: ['Id', 'ExportFormat', 'CitationStyle'],
-        responses: { 200: 'Export' },
-        errors: [400, 403, 404],
+      summary: `A published ${noun} in another format.`,
+      parameters: ['CitationStyle'],
+      responses: { 200: 'Export' },
+      errors: [400, 403, 404],
+      handler: async (call) => {
+        const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
+        const format = findFormat(param(call, 'format'));
+        if (format === undefined) {
+          throw new ServiceError('not_found', 'There is no such export format.', { code: 'unknown_format' });
+        }
+        return exportReply(format, entityJson(document, deps.kind, call) as unknown as Entity, deps, call);
       },
-      handler: (call) => exportPublished(deps, call),
     },
   ];
-}
-
-/** The document, or an export format that `Accept` prefers. */
-async function readPublished(deps: FilesDeps, call: Call): Promise<Reply> {
-  const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
-  if (WRITTEN.includes(call.mediaType)) return entityReply(200, document, deps, call);
-  const format = negotiateFormat(call.headers.accept ?? '', WRITTEN);
-  if (format === undefined) return entityReply(200, document, deps, call);
-  return exportReply(format, entityJson(document, deps.kind, call) as unknown as Entity, deps, call);
-}
-
-/** @throws ServiceError `not_found`: there is no such format */
-async function exportPublished(deps: FilesDeps, call: Call): Promise<Reply> {
-  const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
-  const format = findFormat(param(call, 'format'));
-  if (format === undefined) {
-    throw new ServiceError('not_found', 'There is no such export format.', { code: 'unknown_format' });
-  }
-  return exportReply(format, entityJson(document, deps.kind, call) as unknown as Entity, deps, call);
 }
 
 async function exportReply(format: Format, entity: Entity, deps: FilesDeps, call: Call): Promise<TextReply> {

@@ -1,99 +1,130 @@
 import { ServiceError } from '@kr/service-error';
-import { type EntityDeps, entityReply, readEntity, revisionToChange } from '../entity-deps.ts';
-import { type Call, json, noContent, param, type Reply } from '../http/endpoint.ts';
+import { type EntityDeps, entityReply, readEntity, revisionToChange } from '../entities.ts';
+import { isObject } from '../http/body.ts';
+import { json, noContent, param } from '../http/endpoint.ts';
 import { invalid } from '../http/invalid.ts';
-import { isObject } from '../http/json-object.ts';
-import type { Route } from '../http/route.ts';
+import type { Operation } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { entityJson } from '../rendering/entity-json.ts';
 import { type PageLimits, pageLinks, readPage } from '../rendering/page-links.ts';
 
-export function publishedRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
-  const tag = COLLECTION[deps.kind];
-  const { title, noun } = KIND_NAMES[deps.kind];
-  const one = `/api/${tag}/:id`;
+export function publishedRoutes(deps: EntityDeps, limits: PageLimits): Operation[] {
+  const { kind, clients } = deps;
+  const lifecycle = clients.lifecycle[kind];
+  const { title, noun } = KIND_NAMES[kind];
+  const all = `/api/${COLLECTION[kind]}`;
+  const one = `${all}/:id`;
   return [
     {
       method: 'GET',
-      path: `/api/${tag}/removed`,
+      path: `${all}/removed`,
       auth: 'open',
-      produces: 'json',
       operationId: `listRemoved${title}s`,
-      openapi: {
-        tag,
-        summary: `The removed ${noun}s, the latest first: public ones, or all for administrators.`,
-        parameters: ['size', 'page'],
-        responses: { 200: 'Removals' },
-        errors: [400],
+      summary: `The removed ${noun}s, the latest first: public ones, or all for administrators.`,
+      parameters: ['size', 'page'],
+      responses: { 200: 'Removals' },
+      errors: [400],
+      handler: async (call) => {
+        const { query, principal, signal } = call;
+        const page = readPage(query, limits);
+        const { total, removals } = await lifecycle.listRemovals(page, principal, { signal });
+        const hits = removals.map(({ id, reason, note, removedBy, removedAt, citation, purgedAt }) => ({
+          id,
+          tombstone: {
+            removal_reason: { id: reason },
+            note,
+            removed_by: { user: removedBy },
+            removal_date: removedAt,
+            citation_text: citation,
+            is_visible: true,
+          },
+          files_deleted: purgedAt === '' ? null : purgedAt,
+        }));
+        return json(200, { hits: { hits, total } });
       },
-      handler: (call) => listRemovals(deps, limits, call),
     },
     {
       method: 'DELETE',
       path: one,
-      auth: 'token',
       body: 'json',
-      produces: 'json',
       changes: ['published', 'index'],
       operationId: `delete${title}`,
-      openapi: {
-        tag,
-        summary: `Removes a published ${noun}; for administrators.`,
-        description:
-          'Reads answer 410 with a tombstone from then on, and searches do not find it. It can be restored until its files are deleted, after the retention that the operator has set (30 days).',
-        parameters: ['Id'],
-        requestBody: 'Removal',
-        responses: { 204: 'Removed' },
-        errors: [400, 403, 404, 410],
+      summary: `Removes a published ${noun}; for administrators.`,
+      description:
+        'Reads answer 410 with a tombstone from then on, and searches do not find it. It can be restored until its files are deleted, after the retention that the operator has set (30 days).',
+      requestBody: 'Removal',
+      responses: { 204: 'Removed' },
+      errors: [400, 403, 404, 410],
+      handler: async (call) => {
+        const id = param(call, 'id');
+        if (!call.principal.isAdmin) {
+          await readEntity(deps, id, 'FORM_PUBLISHED', call);
+          throw new ServiceError('forbidden', 'Permission denied.', {
+            members: { hint: 'Published entities cannot be deleted; an administrator can remove them.' },
+          });
+        }
+        await lifecycle.removePublished({ id, ...removal(call.body) }, call.principal);
+        return noContent();
       },
-      handler: (call) => deletePublished(deps, call),
     },
     {
       method: 'POST',
       path: `${one}/restore`,
-      auth: 'token',
       produces: 'entity',
       changes: ['published', 'index'],
       operationId: `restore${title}`,
-      openapi: {
-        tag,
-        summary: `Undoes the removal of a ${noun}; for administrators.`,
-        parameters: ['Id'],
-        responses: { 200: 'Entity200' },
-        errors: [403, 404],
+      summary: `Undoes the removal of a ${noun}; for administrators.`,
+      responses: { 200: 'Entity200' },
+      errors: [403, 404],
+      handler: async (call) => {
+        const { document } = await lifecycle.restorePublished({ id: param(call, 'id') }, call.principal);
+        return entityReply(200, document, deps, call);
       },
-      handler: (call) => restorePublished(deps, call),
     },
     {
       method: 'GET',
       path: `${one}/versions`,
       auth: 'open',
-      produces: 'json',
       operationId: `list${title}Versions`,
-      openapi: {
-        tag,
-        summary: `The published versions of a ${noun}, newest first.`,
-        parameters: ['Id', 'size', 'page'],
-        responses: { 200: 'PublishedListing' },
-        errors: [400, 403, 404],
+      summary: `The published versions of a ${noun}, newest first.`,
+      parameters: ['size', 'page'],
+      responses: { 200: 'PublishedListing' },
+      errors: [400, 403, 404],
+      handler: async (call) => {
+        const page = readPage(call.query, limits);
+        const { documents, total, accessStatuses } = await lifecycle.listVersions(
+          { id: param(call, 'id'), ...page },
+          call.principal,
+          { signal: call.signal },
+        );
+        return json(200, {
+          hits: { hits: documents.map((document) => entityJson(document, kind, call)), total },
+          aggregations: versionFacets(total, accessStatuses),
+          sortBy: 'version',
+          links: pageLinks(`${call.baseUrl}${call.path}`, {
+            ...page,
+            total,
+            parameters: [['sort', 'version']],
+          }),
+        });
       },
-      handler: (call) => listVersions(deps, limits, call),
     },
     {
       method: 'POST',
       path: `${one}/versions`,
-      auth: 'token',
       produces: 'entity',
       changes: ['published', 'index'],
       operationId: `create${title}Version`,
-      openapi: {
-        tag,
-        summary: 'Opens the draft of the next version, or answers with the open one.',
-        parameters: ['Id', 'IfMatch'],
-        responses: { 201: 'Entity201' },
-        errors: [403, 404],
+      summary: 'Opens the draft of the next version, or answers with the open one.',
+      parameters: ['IfMatch'],
+      responses: { 201: 'Entity201' },
+      errors: [403, 404],
+      handler: async (call) => {
+        const id = param(call, 'id');
+        const ifRevision = await revisionToChange(deps, id, 'FORM_PUBLISHED', call);
+        const { document } = await lifecycle.createVersion({ id, ifRevision }, call.principal);
+        return entityReply(201, document, deps, call);
       },
-      handler: (call) => createVersion(deps, call),
     },
     {
       method: 'GET',
@@ -101,36 +132,45 @@ export function publishedRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
       auth: 'open',
       produces: 'entity',
       operationId: `readLatest${title}`,
-      openapi: {
-        tag,
-        summary: 'The latest published version.',
-        parameters: ['Id'],
-        responses: { 200: 'Entity200' },
-        errors: [403, 404],
+      summary: 'The latest published version.',
+      responses: { 200: 'Entity200' },
+      errors: [403, 404],
+      handler: async (call) => {
+        const { document } = await lifecycle.readLatest({ id: param(call, 'id') }, call.principal, {
+          signal: call.signal,
+        });
+        return entityReply(200, document, deps, call);
       },
-      handler: (call) => readLatest(deps, call),
     },
   ];
 }
 
 /** Requests for reviews or assistance, of packages only. */
-export function requestRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
+export function requestRoutes(deps: EntityDeps, limits: PageLimits): Operation[] {
   return [
     {
       method: 'GET',
       path: '/api/packages/:id/requests',
       auth: 'open',
-      produces: 'json',
       operationId: 'listPackageRequests',
-      openapi: {
-        tag: 'packages',
-        summary:
-          'Requests for reviews or assistance: always none, because this repository does not have them.',
-        parameters: ['Id', 'size', 'page'],
-        responses: { 200: 'PublishedListing' },
-        errors: [400, 403, 404],
+      summary: 'Requests for reviews or assistance: always none, because this repository does not have them.',
+      parameters: ['size', 'page'],
+      responses: { 200: 'PublishedListing' },
+      errors: [400, 403, 404],
+      handler: async (call) => {
+        const page = readPage(call.query, limits);
+        await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
+        return json(200, {
+          hits: { hits: [], total: 0 },
+          aggregations: {},
+          sortBy: 'newest',
+          links: pageLinks(`${call.baseUrl}${call.path}`, {
+            ...page,
+            total: 0,
+            parameters: [['sort', 'newest']],
+          }),
+        });
       },
-      handler: (call) => listRequests(deps, limits, call),
     },
   ];
 }
@@ -170,105 +210,10 @@ function bucket(key: string, count: number, label: string): Bucket {
   return { key, doc_count: count, label, is_selected: false };
 }
 
-async function readLatest(deps: EntityDeps, call: Call): Promise<Reply> {
-  const { document } = await deps.clients.lifecycle[deps.kind].readLatest(
-    { id: param(call, 'id') },
-    call.principal,
-    { signal: call.signal },
-  );
-  return entityReply(200, document, deps, call);
-}
-
-async function createVersion(deps: EntityDeps, call: Call): Promise<Reply> {
-  const id = param(call, 'id');
-  const ifRevision = await revisionToChange(deps, id, 'FORM_PUBLISHED', call);
-  const { document } = await deps.clients.lifecycle[deps.kind].createVersion(
-    { id, ifRevision },
-    call.principal,
-  );
-  return entityReply(201, document, deps, call);
-}
-
-async function listVersions({ kind, clients }: EntityDeps, limits: PageLimits, call: Call): Promise<Reply> {
-  const page = readPage(call.query, limits);
-  const { documents, total, accessStatuses } = await clients.lifecycle[kind].listVersions(
-    { id: param(call, 'id'), ...page },
-    call.principal,
-    { signal: call.signal },
-  );
-  return json(200, {
-    hits: { hits: documents.map((document) => entityJson(document, kind, call)), total },
-    aggregations: versionFacets(total, accessStatuses),
-    sortBy: 'version',
-    links: pageLinks(`${call.baseUrl}${call.path}`, { ...page, total, parameters: [['sort', 'version']] }),
-  });
-}
-
-/** Requests for reviews or assistance, which this repository does not have. */
-async function listRequests(deps: EntityDeps, limits: PageLimits, call: Call): Promise<Reply> {
-  const page = readPage(call.query, limits);
-  await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
-  return json(200, {
-    hits: { hits: [], total: 0 },
-    aggregations: {},
-    sortBy: 'newest',
-    links: pageLinks(`${call.baseUrl}${call.path}`, {
-      ...page,
-      total: 0,
-      parameters: [['sort', 'newest']],
-    }),
-  });
-}
-
-/**
- * DELETE /api/{kind}/{id}: an administrator removes what is published; the body is `{removal_reason: {id}, note}`. Everybody else is
- * refused: 404 when nothing of this id is published and else 403.
- */
-async function deletePublished(deps: EntityDeps, call: Call): Promise<Reply> {
-  const id = param(call, 'id');
-  if (!call.principal.isAdmin) {
-    await readEntity(deps, id, 'FORM_PUBLISHED', call);
-    throw new ServiceError('forbidden', 'Permission denied.', {
-      members: { hint: 'Published entities cannot be deleted; an administrator can remove them.' },
-    });
-  }
-  await deps.clients.lifecycle[deps.kind].removePublished({ id, ...removal(call.body) }, call.principal);
-  return noContent();
-}
-
+/** The body of a removal: `{removal_reason: {id}, note}`. */
 function removal(body: unknown): { reason: string; note: string } {
   const { removal_reason: reason, note } = isObject(body) ? body : {};
   const id = isObject(reason) ? reason['id'] : undefined;
   if (note !== undefined && typeof note !== 'string') throw invalid('note', 'Invalid input type.');
   return { reason: typeof id === 'string' ? id : '', note: note ?? '' };
-}
-
-async function restorePublished(deps: EntityDeps, call: Call): Promise<Reply> {
-  const { document } = await deps.clients.lifecycle[deps.kind].restorePublished(
-    { id: param(call, 'id') },
-    call.principal,
-  );
-  return entityReply(200, document, deps, call);
-}
-
-async function listRemovals(
-  { kind, clients }: EntityDeps,
-  limits: PageLimits,
-  { query, principal, signal }: Call,
-): Promise<Reply> {
-  const page = readPage(query, limits);
-  const { total, removals } = await clients.lifecycle[kind].listRemovals(page, principal, { signal });
-  const hits = removals.map(({ id, reason, note, removedBy, removedAt, citation, purgedAt }) => ({
-    id,
-    tombstone: {
-      removal_reason: { id: reason },
-      note,
-      removed_by: { user: removedBy },
-      removal_date: removedAt,
-      citation_text: citation,
-      is_visible: true,
-    },
-    files_deleted: purgedAt === '' ? null : purgedAt,
-  }));
-  return json(200, { hits: { hits, total } });
 }

@@ -6,7 +6,7 @@ import type { Origin } from '../http/client-address.ts';
 import type { HeaderSink, Limit } from './limit.ts';
 
 /** Milliseconds for which valid credentials are exempt from failures of others at the same address. */
-const KNOWN_MS = 3_600_000;
+const EXEMPT_MS = 3_600_000;
 
 export interface Try {
   request: Origin;
@@ -16,7 +16,7 @@ export interface Try {
 
 /**
  * Looks credentials up. Invalid ones count for the address of the request.
- * @throws ServiceError `rate_limited`: too many invalid ones from this address, and these are not known to be valid; or the errors of the
+ * @throws ServiceError `rate_limited`: too many invalid ones from this address, and these were not valid recently; or the errors of the
  * look-up
  */
 export type TryCredentials = (tried: Try, lookUp: () => Promise<Caller>) => Promise<Caller>;
@@ -28,35 +28,35 @@ export interface CredentialTriesDeps {
   elapsed: () => number;
 }
 
-/** How often one address may be wrong about who it is. */
+/** Limits the requests with invalid credentials per address. */
 export function failedLoginLimit({ limit, clientAddressOf, elapsed }: CredentialTriesDeps): TryCredentials {
   if (limit === undefined) return (_tried, lookUp) => lookUp();
-  /** By digest, until when. */
-  const good = new LRUCache<string, number>({ max: 10_000 });
+  /** By digest of the credentials. */
+  const validUntil = new LRUCache<string, number>({ max: 10_000 });
 
   return async ({ request, response, credentials }, lookUp) => {
-    const presented = presentedIn(credentials);
+    const presented = credentialsIn(credentials);
     if (presented.length === 0) return lookUp();
     const address = clientAddressOf(request);
     const digest = hash('sha256', JSON.stringify(presented), 'base64');
     const failed = (): void => {
-      good.delete(digest);
+      validUntil.delete(digest);
       limit.penalize(address, 1, response);
     };
 
-    if ((good.get(digest) ?? 0) <= elapsed()) limit.assertLeft(address, response);
+    if ((validUntil.get(digest) ?? 0) <= elapsed()) limit.assertLeft(address, response);
     const caller = await lookUp().catch((thrown: unknown) => {
       // An unknown result is no failure.
       if (ServiceError.from(thrown).kind === 'unauthenticated') failed();
       throw thrown;
     });
-    if (caller.hasUselessToken) failed();
-    else good.set(digest, elapsed() + KNOWN_MS);
+    if (caller.hasInvalidToken) failed();
+    else validUntil.set(digest, elapsed() + EXEMPT_MS);
     return caller;
   };
 }
 
-function presentedIn({ authorization, query }: Credentials): [string, string][] {
+function credentialsIn({ authorization, query }: Credentials): [string, string][] {
   const all = [
     ['authorization', authorization],
     ['access_token', query.get('access_token')],

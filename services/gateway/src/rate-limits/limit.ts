@@ -31,7 +31,7 @@ export interface TokenBuckets {
 }
 
 /** A key that is evicted for others starts with a full bucket again; this many keys are stored. */
-const MOST_KEYS = 100_000;
+const MAX_KEYS = 100_000;
 
 /**
  * A token bucket for each key, stored as the one instant at which it is full (generic cell rate algorithm).
@@ -42,7 +42,7 @@ export function tokenBuckets({ perMinute, minutes }: BucketSize, elapsed: () => 
   // In whole microseconds: sums of fractions would be inexact at the last unit.
   const unit = Math.ceil(60_000_000 / perMinute);
   const whole = unit * perMinute * minutes;
-  const fullAt = new LRUCache<string, number>({ max: MOST_KEYS });
+  const fullAt = new LRUCache<string, number>({ max: MAX_KEYS });
 
   function take(key: string, amount: number, { isOwed }: { isOwed: boolean }): Consumption {
     const now = Math.round(elapsed() * 1_000);

@@ -3,7 +3,7 @@ import { ServiceError } from '@kr/service-error';
 import { until } from '@kr/testbed';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
 import { exchange } from '../raw-exchange-fixture.ts';
-import { KEPT_MS } from '../response-cache/response-cache.ts';
+import { LIFETIME_MS } from '../response-cache/response-cache.ts';
 
 const MINUTE_MS = 60_000;
 const ENTITY = '/api/records/e7vvn-90a62';
@@ -41,7 +41,7 @@ async function ask(path: string, init: Init = {}) {
   return {
     status,
     body: await response.json().catch(() => undefined),
-    told: {
+    headers: {
       policy: headers.get('ratelimit-policy'),
       left: headers.get('ratelimit'),
       limit: headers.get('x-ratelimit-limit'),
@@ -66,7 +66,7 @@ describe('a rate limit', () => {
   test('is in the headers of every answer, and a refusal has the time to wait', async () => {
     const first = await ask('/api/user', { token: ada });
     const now = Date.now() / 1_000;
-    expect([first.status, first.told]).toEqual([
+    expect([first.status, first.headers]).toEqual([
       200,
       {
         policy: '"user";q=40;w=120',
@@ -79,7 +79,7 @@ describe('a rate limit', () => {
     expect(Math.abs(Number(first.reset) - now)).toBeLessThan(300);
     expect(await timesAnswered('/api/user', { token: ada })).toBe(39);
     const refused = await ask('/api/user', { token: ada });
-    expect([refused.status, refused.body, refused.told]).toEqual([
+    expect([refused.status, refused.body, refused.headers]).toEqual([
       429,
       {
         message: 'Rate limit exceeded: 20 requests a minute of one user.',
@@ -101,7 +101,7 @@ describe('a rate limit', () => {
   test('is of each user alone, and not of the address', async () => {
     await timesAnswered('/api/user', { token: ada });
     await timesAnswered('/api/ping');
-    expect((await ask('/api/user', { token: ben })).told.remaining).toBe('39');
+    expect((await ask('/api/user', { token: ben })).headers.remaining).toBe('39');
   });
 
   test('is a problem document if that is accepted', async () => {
@@ -154,7 +154,7 @@ describe('a rate limit', () => {
       throw new ServiceError('unavailable', 'The links are away.');
     };
     const link = { headers: { authorization: 'AccessLink x' } };
-    expect((await ask('/api/ping', link)).told.remaining).toBeNull();
+    expect((await ask('/api/ping', link)).headers.remaining).toBeNull();
     await timesAnswered('/api/ping');
     expect((await ask('/api/ping', link)).status).toBe(503);
   });
@@ -167,7 +167,7 @@ describe('a rate limit', () => {
     const chunk = { token: ada, method: 'PATCH' };
     expect((await ask(UPLOAD, chunk)).status).toBe(204);
     expect(await timesAnswered(UPLOAD, chunk)).toBe(50);
-    expect((await ask('/api/user', { token: ada })).told.remaining).toBe('39');
+    expect((await ask('/api/user', { token: ada })).headers.remaining).toBe('39');
     expect(await timesAnswered(UPLOAD, { method: 'PATCH' })).toBe(20);
   });
 
@@ -185,8 +185,12 @@ describe('a rate limit', () => {
       gateway.script.records.Authorise = async () => {
         throw new ServiceError(kind, 'Refused.');
       };
-      const { status, told } = await ask(UPLOAD, chunk);
-      expect([status, told.limit, told.remaining]).toEqual([kind === 'forbidden' ? 403 : 404, '40', '39']);
+      const { status, headers } = await ask(UPLOAD, chunk);
+      expect([status, headers.limit, headers.remaining]).toEqual([
+        kind === 'forbidden' ? 403 : 404,
+        '40',
+        '39',
+      ]);
       expect(await timesAnswered(UPLOAD, chunk)).toBe(39);
     }
   });
@@ -195,15 +199,15 @@ describe('a rate limit', () => {
     gateway.script.records.Authorise = async () => {
       throw new ServiceError('unavailable', 'Later.', { retryAfterMs: 1 });
     };
-    const { status, told } = await ask(UPLOAD, { token: ada, method: 'PATCH' });
-    expect([status, told.remaining]).toEqual([503, null]);
+    const { status, headers } = await ask(UPLOAD, { token: ada, method: 'PATCH' });
+    expect([status, headers.remaining]).toEqual([503, null]);
   });
 
   test('counts each HEAD of an upload, and refuses it by 423, which does not end the upload', async () => {
     const head = { token: ada, method: 'HEAD' };
     for (let times = 0; times < 40; times += 1) expect((await ask(UPLOAD, head)).status).not.toBe(423);
-    const { status, told } = await ask(UPLOAD, head);
-    expect([status, told.remaining, told.retryAfter]).toEqual([423, '0', '3']);
+    const { status, headers } = await ask(UPLOAD, head);
+    expect([status, headers.remaining, headers.retryAfter]).toEqual([423, '0', '3']);
     expect((await ask('/api/user', { token: ada })).status).toBe(429);
   });
 
@@ -233,18 +237,18 @@ describe('a rate limit', () => {
     expect(await timesAnswered('/api/ping', from('2001:db8:1:2:ffff::2'))).toBe(0);
     expect(await timesAnswered('/api/ping', from('2001:db8:1:3::1'))).toBe(20);
     expect(await timesAnswered('/api/ping', from('198.51.100.1'))).toBe(20);
-    expect((await ask('/api/ping')).told.remaining).toBe('19');
+    expect((await ask('/api/ping')).headers.remaining).toBe('19');
   });
 
   test('holds for answers that are kept as for others, and is never kept with them', async () => {
-    gateway.later(KEPT_MS);
-    const seen = [];
+    gateway.later(LIFETIME_MS);
+    const remaining = [];
     for (const address of ['198.51.100.1', '198.51.100.1', '198.51.100.2']) {
-      seen.push((await ask(ENTITY, from(address))).told.remaining);
+      remaining.push((await ask(ENTITY, from(address))).headers.remaining);
     }
-    expect(seen).toEqual(['19', '18', '19']);
+    expect(remaining).toEqual(['19', '18', '19']);
     expect(await timesAnswered(ENTITY, from('198.51.100.1'))).toBe(18);
-    expect((await ask(ENTITY, from('198.51.100.1'))).told.retryAfter).toBe('6');
+    expect((await ask(ENTITY, from('198.51.100.1'))).headers.retryAfter).toBe('6');
   });
 
   test('that is switched off has no headers', async () => {
@@ -256,12 +260,12 @@ describe('a rate limit', () => {
 
 describe('the limit of invalid credentials', () => {
   /** The number of look-ups of links in the script. */
-  let asked: number;
+  let lookups: number;
   const RIGHT = 'right';
   beforeEach(() => {
-    asked = 0;
+    lookups = 0;
     gateway.script.accessLinks.ResolveTokens = async ({ tokens }) => {
-      asked += 1;
+      lookups += 1;
       const isRight = tokens[0]?.startsWith(RIGHT);
       return { grants: isRight ? [{ linkId: 'l', parentId: 'p', permission: 'view' }] : [] };
     };
@@ -273,9 +277,9 @@ describe('the limit of invalid credentials', () => {
 
   test('is named in the refusal, after which no further one is looked up', async () => {
     expect(await timesAnswered('/api/ping', asLink('wrong'))).toBe(6);
-    expect(asked).toBe(6);
+    expect(lookups).toBe(6);
     const refused = await ask('/api/ping', asLink('wrong'));
-    expect([refused.status, refused.body, refused.told]).toEqual([
+    expect([refused.status, refused.body, refused.headers]).toEqual([
       429,
       expect.objectContaining({
         message: 'Rate limit exceeded: 3 requests a minute with invalid credentials from one address.',
@@ -290,7 +294,7 @@ describe('the limit of invalid credentials', () => {
     ]);
     expect((await ask('/api/ping', asLink('right-guess'))).status).toBe(429);
     expect((await ask('/api/ping', { ...from('198.51.100.1'), token: 'x' })).status).toBe(429);
-    expect(asked).toBe(6);
+    expect(lookups).toBe(6);
     expect((await ask('/api/ping', asLink('wrong', '198.51.100.2'))).status).toBe(401);
     gateway.later(20_000);
     expect(await timesAnswered('/api/ping', asLink('wrong'))).toBe(1);
@@ -298,7 +302,7 @@ describe('the limit of invalid credentials', () => {
 
   test('holds for a token parameter that adds nothing', async () => {
     expect(await timesAnswered('/api/ping?token=wrong', from('198.51.100.1'))).toBe(6);
-    expect(asked).toBe(6);
+    expect(lookups).toBe(6);
   });
 
   test('does not apply to anonymous requests, nor to credentials that were valid before', async () => {
@@ -325,7 +329,7 @@ describe('the limit of invalid credentials', () => {
 
   test('counts all attempts, also concurrent ones', async () => {
     await Promise.all(Array.from({ length: 12 }, (_, index) => ask('/api/ping', asLink(`wrong${index}`))));
-    const tried = asked;
+    const tried = lookups;
     gateway.later(20_000 * (tried - 6));
     expect((await ask('/api/ping', asLink('wrong'))).status).toBe(429);
     gateway.later(20_000);
@@ -334,7 +338,7 @@ describe('the limit of invalid credentials', () => {
 });
 
 describe('the time of a search', () => {
-  const left = async () => Number((await ask('/api/search', { token: ada })).told.remaining);
+  const left = async () => Number((await ask('/api/search', { token: ada })).headers.remaining);
   const scripted = (answer: () => Promise<object>) => {
     gateway.script.search.Search = answer;
   };

@@ -12,10 +12,10 @@ export function costOf(
   { auth, cost }: Pick<Route, 'auth' | 'cost'>,
   { isKnown }: { isKnown: boolean },
 ): Cost {
-  return auth === 'token' && !isKnown ? 'one' : (cost ?? 'one');
+  return auth !== 'open' && !isKnown ? 'one' : (cost ?? 'one');
 }
 
-/** Whom a request counts for, and as how much. */
+/** The caller that a request counts for, and its cost. */
 export interface Counted {
   /** Null: anonymous, so it counts for the address. */
   userId: string | null;

@@ -23,7 +23,7 @@ export function offsetInstant(iso: string): string {
   return iso.replace(/Z$/, '+00:00');
 }
 
-/** `created` and `updated` of an entity, given as ISO 8601 with microseconds and `Z`. */
+/** `created` and `updated` of an entity, from ISO 8601 with microseconds and `Z`. */
 export const ENTITY_INSTANT = {
   record: plainInstant,
   package: offsetInstant,
@@ -51,21 +51,18 @@ export function entityJson(
 ): Json {
   const { id, parentId, doi } = document;
   const rendered = JSON.parse(document.json.toString()) as Json;
-  const entries: [string, unknown][] = [];
+  const json: Json = {};
   for (const [key, value] of Object.entries(rendered)) {
-    entries.push([key, publicValue(kind, key, value, vocabularies)]);
+    json[key] = publicValue(kind, key, value, vocabularies);
     if (key === 'updated') {
-      entries.push([
-        'links',
-        entityLinks(
-          { kind, form: formOf(document), id, parentId, doi },
-          baseUrl,
-          linkOptions(rendered, !hasCredentials(principal)),
-        ),
-      ]);
+      json['links'] = entityLinks(
+        { kind, form: formOf(document), id, parentId, doi },
+        baseUrl,
+        linkOptions(rendered, !hasCredentials(principal)),
+      );
     }
   }
-  return Object.fromEntries(entries);
+  return json;
 }
 
 /** Anonymous readers of a public document may still not read its files. */

@@ -58,7 +58,7 @@ export function fileListJson(
   };
 }
 
-/** The public form of a file as the byte plane answers it: without links, instants ISO 8601. */
+/** The public form of a file as the content port of the files service answers it: without links, instants ISO 8601. */
 export function storedFileJson(stored: unknown, holder: FileHolder): Json {
   const entries = Object.entries(stored as Json).map(([key, value]): [string, unknown] =>
     key === 'created' || key === 'updated' ? [key, plainInstant(String(value))] : [key, value],

@@ -20,13 +20,14 @@ export function entityLinks(
   baseUrl: string,
   { isAnonymous = false, hasFiles = true, mayReadFiles = true }: LinkOptions = {},
 ): Links {
-  const links = LINKS[entity.kind][entity.form](addresses(entity, baseUrl));
-  const omitted = new Set([
+  const links = allLinks(entity, baseUrl);
+  const omitted = [
     ...(isAnonymous ? NEED_CREDENTIALS : []),
     ...(mayReadFiles ? [] : NEED_FILES),
     ...(hasFiles ? [] : ['archive']),
-  ]);
-  return Object.fromEntries(Object.entries(links).filter(([name]) => !omitted.has(name)));
+  ];
+  for (const name of omitted) delete links[name];
+  return links;
 }
 
 export interface LinkOptions {
@@ -49,112 +50,48 @@ const NEED_CREDENTIALS = [
 /** Links whose requests need the right to read files. */
 const NEED_FILES = ['self_iiif_manifest', 'self_iiif_sequence', 'files', 'archive'];
 
-interface Addresses {
-  /** The published entity. */
-  entity: string;
-  draft: string;
-  /** Its page on the site. */
-  page: string;
-  /** The page where its draft is edited. */
-  editPage: string;
-  context: string;
-  shared: Links;
-  doi: Links;
-  iiif: Links;
-}
-
-const LINKS: Record<Kind, Record<Form, (at: Addresses) => Links>> = {
-  record: {
-    draft: (at) => ({
-      self: at.draft,
-      self_html: at.editPage,
-      ...at.doi,
-      ...at.iiif,
-      files: `${at.draft}/files`,
-      archive: `${at.draft}/files-archive`,
-      record: at.entity,
-      record_html: at.page,
-      publish: `${at.draft}/actions/publish`,
-      review: `${at.draft}/review`,
-      latest: `${at.entity}/versions/latest`,
-      latest_html: `${at.page}/latest`,
-      ...at.shared,
-    }),
-    published: (at) => ({
-      self: at.entity,
-      self_html: at.page,
-      ...at.doi,
-      ...at.iiif,
-      files: `${at.entity}/files`,
-      archive: `${at.entity}/files-archive`,
-      latest: `${at.entity}/versions/latest`,
-      latest_html: `${at.page}/latest`,
-      draft: at.draft,
-      ...at.shared,
-    }),
-  },
-  package: {
-    draft: (at) => ({
-      self: at.draft,
-      self_html: at.editPage,
-      ...at.doi,
-      ...at.iiif,
-      files: `${at.draft}/files`,
-      archive: `${at.draft}/files-archive`,
-      files_import: `${at.draft}/actions/files-import`,
-      record: at.entity,
-      record_html: at.page,
-      publish: `${at.draft}/actions/publish`,
-      review: `${at.draft}/review`,
-      ...at.shared,
-      ...contextLinks(at),
-      resources: `${at.draft}/resources`,
-      resources_import: `${at.draft}/actions/resources-import`,
-    }),
-    published: (at) => ({
-      self: at.entity,
-      self_html: at.page,
-      ...at.doi,
-      ...at.iiif,
-      files: `${at.entity}/files`,
-      archive: `${at.entity}/files-archive`,
-      latest: `${at.entity}/versions/latest`,
-      latest_html: `${at.page}/latest`,
-      draft: at.draft,
-      ...at.shared,
-      ...contextLinks(at),
-      resources: `${at.entity}/resources`,
-      requests: `${at.entity}/requests`,
-    }),
-  },
-};
-
-function contextLinks({ entity, page, context }: Addresses): Links {
-  return {
-    context_html: `${page}/dashboard`,
-    context_resources: `${context}/resources`,
-    context_associate: `${entity}/context/actions/associate`,
-    context_dissociate: `${entity}/context/actions/dissociate`,
-  };
-}
-
-function addresses({ kind, form, id, parentId, doi }: LinkedEntity, baseUrl: string): Addresses {
-  const entity = `${baseUrl}/api/${COLLECTION[kind]}/${id}`;
-  const draft = `${entity}/draft`;
+function allLinks({ kind, form, id, parentId, doi }: LinkedEntity, baseUrl: string): Links {
+  const isDraft = form === 'draft';
+  const isPackage = kind === 'package';
+  const published = `${baseUrl}/api/${COLLECTION[kind]}/${id}`;
+  const draft = `${published}/draft`;
+  const self = isDraft ? draft : published;
+  const page = `${baseUrl}/${COLLECTION[kind]}/${id}`;
+  const editPage = `${baseUrl}/uploads/${isPackage ? 'packages/' : ''}${id}`;
   const iiif = `${baseUrl}/api/iiif/${IIIF_PREFIX[kind][form]}:${id}`;
   return {
-    entity,
-    draft,
-    page: `${baseUrl}/${COLLECTION[kind]}/${id}`,
-    editPage: kind === 'record' ? `${baseUrl}/uploads/${id}` : `${baseUrl}/uploads/packages/${id}`,
-    context: `${baseUrl}/api/packages/context/${parentId}`,
-    shared: {
-      versions: `${entity}/versions`,
-      access_links: `${entity}/access/links`,
-      reserve_doi: `${draft}/pids/doi`,
-    },
-    doi: doiLinks(doi, form, baseUrl),
-    iiif: { self_iiif_manifest: `${iiif}/manifest`, self_iiif_sequence: `${iiif}/sequence/default` },
+    self,
+    self_html: isDraft ? editPage : page,
+    ...doiLinks(doi, form, baseUrl),
+    self_iiif_manifest: `${iiif}/manifest`,
+    self_iiif_sequence: `${iiif}/sequence/default`,
+    files: `${self}/files`,
+    archive: `${self}/files-archive`,
+    ...(isDraft && isPackage && { files_import: `${draft}/actions/files-import` }),
+    ...(isDraft && {
+      record: published,
+      record_html: page,
+      publish: `${draft}/actions/publish`,
+      review: `${draft}/review`,
+    }),
+    ...(!(isDraft && isPackage) && {
+      latest: `${published}/versions/latest`,
+      latest_html: `${page}/latest`,
+    }),
+    ...(!isDraft && { draft }),
+    versions: `${published}/versions`,
+    access_links: `${published}/access/links`,
+    reserve_doi: `${draft}/pids/doi`,
+    ...(isPackage && {
+      context_html: `${page}/dashboard`,
+      context_resources: `${baseUrl}/api/packages/context/${parentId}/resources`,
+      context_associate: `${published}/context/actions/associate`,
+      context_dissociate: `${published}/context/actions/dissociate`,
+      resources: `${self}/resources`,
+      ...(isDraft
+        ? { resources_import: `${draft}/actions/resources-import` }
+        : { requests: `${published}/requests` }),
+    }),
   };
 }
 

@@ -102,8 +102,8 @@ describe('links of entities', () => {
       },
     },
   ])('$name', ({ kind, form, links }) => {
-    const given = entityLinks({ kind, form, id: ID, parentId: PARENT, doi: '' }, BASE);
-    expect(Object.entries(given)).toEqual(Object.entries(links));
+    const rendered = entityLinks({ kind, form, id: ID, parentId: PARENT, doi: '' }, BASE);
+    expect(Object.entries(rendered)).toEqual(Object.entries(links));
   });
 
   test('links that the reader cannot use are left out', () => {

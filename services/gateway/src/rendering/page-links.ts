@@ -19,8 +19,8 @@ const WRONG_QUERY = 'Invalid querystring parameters.';
 /** The search service limits the depth of searches; other listings are paged up to this many hits. */
 const WINDOW = 10_000;
 
-/** Services read no larger number; it is beyond every window. */
-const LARGEST_NUMBER = 2 ** 31 - 1;
+/** The largest number that services accept; it is beyond every window. */
+const MAX_INTEGER = 2 ** 31 - 1;
 
 /**
  * The page in a listing's query.
@@ -67,13 +67,13 @@ function readNumber(query: URLSearchParams, field: string, fallback: number, iss
   }
   const value = Number(text);
   if (value < 1) issues.push({ field, messages: ['Must be greater than or equal to 1.'] });
-  return Math.min(value, LARGEST_NUMBER);
+  return Math.min(value, MAX_INTEGER);
 }
 
 /** Everything beside page, cursor and size that shaped a listing; names may repeat. */
 type Parameters = readonly (readonly [name: string, value: string])[];
 
-interface ShownPage extends Page {
+interface LinkedPage extends Page {
   total: number;
   parameters: Parameters;
   /** Whether there is no link to the next page; by default, whether it is beyond the window. */
@@ -83,7 +83,7 @@ interface ShownPage extends Page {
 /** The links of a listing to itself and its neighbours, with the parameters that took effect, sorted by name. */
 export function pageLinks(
   url: string,
-  { page, size, total, parameters, isNextTooFar = (page + 1) * size > WINDOW }: ShownPage,
+  { page, size, total, parameters, isNextTooFar = (page + 1) * size > WINDOW }: LinkedPage,
 ): Links {
   const at = (number: number) =>
     `${url}?${queryString([...parameters, ['page', `${number}`], ['size', `${size}`]])}`;
@@ -95,7 +95,7 @@ export function pageLinks(
   };
 }
 
-interface ShownByCursor {
+interface CursorPage {
   cursor: string;
   /** Empty behind the last hit. */
   nextCursor: string;
@@ -104,7 +104,7 @@ interface ShownByCursor {
 }
 
 /** The links of a listing that is gone through by cursor: there is no way back. */
-export function cursorLinks(url: string, { cursor, nextCursor, size, parameters }: ShownByCursor): Links {
+export function cursorLinks(url: string, { cursor, nextCursor, size, parameters }: CursorPage): Links {
   const at = (place: string) =>
     `${url}?${queryString([...parameters, ['cursor', place], ['size', `${size}`]])}`;
   return { self: at(cursor), ...(nextCursor === '' ? {} : { next: at(nextCursor) }) };

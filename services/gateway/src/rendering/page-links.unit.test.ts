@@ -53,13 +53,13 @@ describe('links of a listing', () => {
   });
 
   test('parameters are sorted and escaped, those of one name in their order', () => {
-    const given: [string, string][] = [
+    const filters: [string, string][] = [
       ['subject', 'b&c'],
       ['q', 'title:(a b) "ü"'],
       ['subject', 'a'],
       ['bbox', '9,51,13,40'],
     ];
-    expect(pageLinks(URL, { page: 1, size: 1, total: 0, parameters: given })).toEqual({
+    expect(pageLinks(URL, { page: 1, size: 1, total: 0, parameters: filters })).toEqual({
       self: `${URL}?bbox=9%2C51%2C13%2C40&page=1&q=title%3A%28a%20b%29%20%22%C3%BC%22&size=1&subject=b%26c&subject=a`,
     });
   });

@@ -23,9 +23,9 @@ export function renderJson(
   { status, location, body, state }: JsonReply,
   { query, mediaType }: Pick<Call, 'query' | 'mediaType'>,
 ): Rendered {
-  const shown = mediaType === VENDOR_TYPE ? withUi(body) : body;
+  const value = mediaType === VENDOR_TYPE ? withUi(body) : body;
   const isPretty = (query.get('prettyprint') ?? '') !== '';
-  const text = isPretty ? JSON.stringify(sorted(shown), undefined, 2) : JSON.stringify(shown);
+  const text = isPretty ? JSON.stringify(sorted(value), undefined, 2) : JSON.stringify(value);
   const tag = state === undefined ? undefined : entityTag(state, mediaType);
   return { status, mediaType, tag, location, bytes: Buffer.from(text) };
 }
@@ -52,9 +52,9 @@ export function sendRendered(
   else response.end(bytes);
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+function sorted(json: unknown): unknown {
+  if (Array.isArray(json)) return json.map(sorted);
+  if (typeof json !== 'object' || json === null) return json;
+  const entries = Object.entries(json).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
 }

@@ -119,25 +119,31 @@ function peopleOf(name: 'creators' | 'contributors', people: unknown): Json {
     const { affiliations, role, ...person } = object(one);
     const numbered = listOf(affiliations, (affiliation) => {
       const { id = null, name } = object(affiliation);
-      const known = numbers.get(String(name)) ?? [numbers.size + 1, String(name), id];
-      numbers.set(known[1], known);
-      return [known[0], known[1]];
+      const entry = numbers.get(String(name)) ?? [numbers.size + 1, String(name), id];
+      numbers.set(entry[1], entry);
+      return [entry[0], entry[1]];
     });
     return present({ ...person, role: termOf(role), affiliations: numbered });
   });
   return { [name]: affiliated ?? [], affiliations: [...numbers.values()] };
 }
 
-const ACCESS = {
+interface AccessTexts {
+  title: string;
+  icon: string;
+  messageClass: string;
+}
+
+const RESTRICTED: AccessTexts = { title: 'Restricted', icon: 'ban', messageClass: 'negative' };
+const ACCESS: Readonly<Record<string, AccessTexts>> = {
   open: { title: 'Open', icon: 'unlock', messageClass: '' },
   embargoed: { title: 'Embargoed', icon: 'outline clock', messageClass: 'warning' },
-  restricted: { title: 'Restricted', icon: 'ban', messageClass: 'negative' },
   'metadata-only': { title: 'Metadata-only', icon: 'tag', messageClass: '' },
-} as const;
+};
 
 function accessStatus(access: Json): Json {
-  const id = access['status'] as keyof typeof ACCESS;
-  const { title, icon, messageClass } = ACCESS[id];
+  const id = access['status'];
+  const { title, icon, messageClass } = ACCESS[String(id)] ?? RESTRICTED;
   const until = object(access['embargo'])['until'];
   const embargoDate = typeof until === 'string' ? readableDate(until, 'long') : undefined;
   return {

@@ -117,8 +117,13 @@ describe('the vendor media type', () => {
     ],
   ])('describes %s access to a %s record with %s files', (status, record, files, description) => {
     const embargo = { active: status === 'embargoed', until: '2030-01-02', reason: null };
-    const { access_status: told } = uiOf({ access: { record, files, status, embargo } });
-    expect(told).toMatchObject({ id: status, description_l10n: description });
+    const { access_status: texts } = uiOf({ access: { record, files, status, embargo } });
+    expect(texts).toMatchObject({ id: status, description_l10n: description });
+  });
+
+  test('describes an unknown access status as restricted', () => {
+    const { access_status: texts } = uiOf({ access: { record: 'public', files: 'public', status: 'new' } });
+    expect(texts).toMatchObject({ id: 'new', title_l10n: 'Restricted', icon: 'ban' });
   });
 
   test('adds it to each hit of a listing, and to nothing else', () => {

@@ -6,7 +6,7 @@ import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
 import { startNats, type TestNats, until } from '@kr/testbed';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
-import { KEPT_MS } from './response-cache.ts';
+import { LIFETIME_MS } from './response-cache.ts';
 
 const ID = 'e7vvn-90a62';
 const PATH = `/api/records/${ID}`;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await nats.stop();
 });
 beforeEach(() => {
-  gateway.later(KEPT_MS);
+  gateway.later(LIFETIME_MS);
   reads = 0;
   show(aDocument(PUBLISHED));
 });
@@ -88,11 +88,11 @@ describe('an anonymous read of a published entity', () => {
     { name: 'in another media type', init: { headers: { accept: 'application/vnd.inveniordm.v1+json' } } },
     { name: 'of a known revision', init: { headers: { 'if-none-match': '"4"' } } },
     { name: 'of another revision', init: { headers: { 'if-none-match': '"3"' } } },
-  ])('$name is the same, byte by byte, when it is kept', async ({ init }) => {
+  ])('$name is the same, byte by byte, from the cache', async ({ init }) => {
     const fresh = await whole(PATH, init);
     const readsBefore = reads;
-    const kept = await whole(PATH, init);
-    expect([kept, readsBefore, reads]).toEqual([fresh, 1, 1]);
+    const cached = await whole(PATH, init);
+    expect([cached, readsBefore, reads]).toEqual([fresh, 1, 1]);
   });
 
   test('is answered 304 from the cache of a full answer', async () => {
@@ -103,7 +103,7 @@ describe('an anonymous read of a published entity', () => {
 
   test('is read again after a second', async () => {
     await whole(PATH);
-    gateway.later(KEPT_MS - 1);
+    gateway.later(LIFETIME_MS - 1);
     await whole(PATH);
     expect(reads).toBe(1);
     gateway.later(1);
@@ -114,7 +114,7 @@ describe('an anonymous read of a published entity', () => {
   test('that became restricted is refused after a second, also without an event', async () => {
     await whole(PATH);
     refuse(new ServiceError('forbidden', 'Permission denied.'));
-    gateway.later(KEPT_MS);
+    gateway.later(LIFETIME_MS);
     expect((await whole(PATH)).status).toBe(403);
   });
 
@@ -142,7 +142,7 @@ describe('an anonymous read of a published entity', () => {
   });
 });
 
-describe('never kept is', () => {
+describe('never cached is', () => {
   async function callTwice(first: Parameters<typeof whole>[1], path = PATH): Promise<number> {
     await whole(path, first);
     await whole(path);
@@ -174,7 +174,7 @@ describe('never kept is', () => {
   });
 });
 
-describe('what is kept', () => {
+describe('a cached answer', () => {
   test.each<{ name: string; init: Parameters<typeof whole>[1]; path?: string }>([
     {
       name: 'a bearer of a token',

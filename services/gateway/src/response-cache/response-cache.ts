@@ -21,8 +21,8 @@ export function isPagePath(target: string): boolean {
 }
 
 /** Milliseconds after the read for which a published document, or the permission to read its files, may be used. */
-export const KEPT_MS = 1_000;
-const MOST_BYTES = 8 * 1024 * 1024;
+export const LIFETIME_MS = 1_000;
+const MAX_BYTES = 8 * 1024 * 1024;
 
 /** The parts of the request on which an answer depends, beside the state of its entity. */
 export interface AnswerAddress {
@@ -33,13 +33,13 @@ export interface AnswerAddress {
 }
 
 /** Stores what was read, unless its entity may have changed since the read began. */
-export type Keep<Key, Value> = (key: Key, parentId: string, value: Value) => void;
+export type Store<Key, Value> = (key: Key, parentId: string, value: Value) => void;
 
 /** Values read for anonymous callers, which are the same for all callers. Refusals are never stored. */
 export interface PublicReads<Key, Value> {
   find(key: Key): Value | undefined;
   /** To be called before the read whose result may be stored. */
-  beginRead(): Keep<Key, Value>;
+  beginRead(): Store<Key, Value>;
 }
 
 /** Answers about published entities, ready to be sent again. */
@@ -51,7 +51,7 @@ export interface ResponseCache extends PublicReads<AnswerAddress, Rendered> {
   forgetAll(): void;
 }
 
-interface Kept<Value> {
+interface Cached<Value> {
   parentId: string;
   value: Value;
   /** On the clock of `now`. */
@@ -71,8 +71,8 @@ export function openResponseCache(now: () => number): ResponseCache {
     beginRead: answers.beginRead,
     fileAccess,
     forgetParent(parentId) {
-      answers.forget((of) => of === parentId);
-      fileAccess.forget((of) => of === parentId);
+      answers.forget((changed) => changed === parentId);
+      fileAccess.forget((changed) => changed === parentId);
     },
     forgetAll() {
       answers.forget(() => true);
@@ -86,8 +86,8 @@ function publicReads<Key, Value extends object>(
   nameOf: (key: Key) => string,
   bytesOf: (value: Value) => number,
 ): PublicReads<Key, Value> & { forget(isOutdated: (parentId: string) => boolean): void } {
-  const cached = new LRUCache<string, Kept<Value>>({
-    maxSize: MOST_BYTES,
+  const cached = new LRUCache<string, Cached<Value>>({
+    maxSize: MAX_BYTES,
     sizeCalculation: ({ value }) => bytesOf(value),
   });
   let changes = 0;
@@ -97,8 +97,8 @@ function publicReads<Key, Value extends object>(
       return found !== undefined && now() < found.until ? found.value : undefined;
     },
     beginRead() {
-      // Counted from before the read: what it shows may have changed while it was under way.
-      const until = now() + KEPT_MS;
+      // Measured from before the read: its result may be outdated when it ends.
+      const until = now() + LIFETIME_MS;
       const changesBefore = changes;
       return (key, parentId, value) => {
         if (changes === changesBefore) cached.set(nameOf(key), { parentId, value, until });
@@ -124,7 +124,7 @@ const SUBJECTS = [
   'knowledge.packages.resources.changed',
 ] as const;
 
-/** Forgets what changed elsewhere, usually within milliseconds; what is missed expires. */
+/** Removes documents that were changed by other processes, usually within milliseconds; missed changes expire. */
 export function forgetByEvents(
   answers: Pick<ResponseCache, 'forgetParent' | 'forgetAll'>,
   connection: BusConnection,

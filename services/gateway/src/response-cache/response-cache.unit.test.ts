@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Rendered } from '../rendering/rendered.ts';
-import { KEPT_MS, openResponseCache } from './response-cache.ts';
+import { LIFETIME_MS, openResponseCache } from './response-cache.ts';
 
 const ADDRESS = { path: '/api/records/a', mediaType: 'application/json', baseUrl: 'http://h' };
 
@@ -14,7 +14,7 @@ function opened() {
 }
 
 describe('a public answer', () => {
-  test('is kept for a second from before it was read', () => {
+  test('is cached for a second from before it was read', () => {
     const { answers, clock } = opened();
     const keep = answers.beginRead();
     clock.ms = 400;
@@ -23,7 +23,7 @@ describe('a public answer', () => {
       clock.ms = ms;
       return answers.find(ADDRESS)?.bytes.toString();
     });
-    expect([KEPT_MS, ...found]).toEqual([1_000, 'x', undefined]);
+    expect([LIFETIME_MS, ...found]).toEqual([1_000, 'x', undefined]);
   });
 
   test.each([
@@ -63,7 +63,7 @@ describe('a public answer', () => {
     const large = answer('x'.repeat(1_000_000));
     const paths = Array.from({ length: 20 }, (_, index) => `/api/records/${index}`);
     for (const path of paths) answers.beginRead()({ ...ADDRESS, path }, 'p', large);
-    const kept = paths.filter((path) => answers.find({ ...ADDRESS, path }) !== undefined);
-    expect(kept).toEqual(paths.slice(-8));
+    const cached = paths.filter((path) => answers.find({ ...ADDRESS, path }) !== undefined);
+    expect(cached).toEqual(paths.slice(-8));
   });
 });

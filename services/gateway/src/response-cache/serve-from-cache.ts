@@ -17,7 +17,7 @@ export interface ServeFromCacheDeps {
 }
 
 /** More headers than any usual client sends; requests with more are answered by the application, where the limits are. */
-const MOST_HEADERS = 30;
+const MAX_HEADERS = 30;
 
 /**
  * Answers an anonymous read of a published entity from the cache, exactly as the application would. Returns false, without effect, for
@@ -49,7 +49,7 @@ export function serveFromCache({
       nameRoute(response, 'GET', isEntity ? url.replace(/[^/]*$/, ':id') : 'page');
       return found;
     } catch {
-      // Refusals are worded by the application.
+      // The application answers refusals.
       return undefined;
     }
   }
@@ -80,7 +80,7 @@ function isPlainRead(request: IncomingMessage): boolean {
     headers['content-type'] === undefined &&
     headers['content-length'] === undefined &&
     headers['transfer-encoding'] === undefined &&
-    rawHeaders.length <= 2 * MOST_HEADERS &&
+    rawHeaders.length <= 2 * MAX_HEADERS &&
     !hasInvalidHost(request)
   );
 }

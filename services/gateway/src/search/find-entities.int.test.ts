@@ -7,7 +7,7 @@ const HIT = { kind: 'record', id: 'e7vvn-90a62', isDraft: true };
 let gateway: GatewayUnderTest;
 let token: string;
 /** The calls of the services, in order. */
-let asked: string[];
+let calls: string[];
 
 beforeAll(async () => {
   gateway = await startGateway();
@@ -15,17 +15,17 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 beforeEach(() => {
-  asked = [];
+  calls = [];
   gateway.script.search.Search = async () => {
-    asked.push('search');
+    calls.push('search');
     return { hits: [HIT], total: 1 };
   };
   gateway.script.records.ReadEntities = async ({ refs }) => {
-    asked.push(`records: ${refs.length}`);
+    calls.push(`records: ${refs.length}`);
     return { results: [{ document: aDocument() }] };
   };
   gateway.script.packages.ReadEntities = async ({ refs }) => {
-    asked.push(`packages: ${refs.length}`);
+    calls.push(`packages: ${refs.length}`);
     return { results: [] };
   };
 });
@@ -34,7 +34,7 @@ async function list(path = '/api/user/records'): Promise<unknown[]> {
   const response = await gateway.fetch(path, { token });
   const { hits } = (await response.json()) as { hits: { hits: { id: string }[] } };
   expect([response.status, hits.hits.map(({ id }) => id)]).toEqual([200, [HIT.id]]);
-  return asked;
+  return calls;
 }
 
 test('a page is searched once, and its hits are read from their services alone', async () => {
@@ -109,7 +109,7 @@ test('a suggestion is shown as long as a document that it is of may be read in t
 test('the list of a package is restricted to its resources', async () => {
   gateway.script.packages.ListResources = async () => ({ ids: [HIT.id] });
   gateway.script.search.Search = async ({ onlyIds }) => {
-    asked.push(`of ${onlyIds}`);
+    calls.push(`of ${onlyIds}`);
     return { hits: [HIT], total: 1 };
   };
   expect(await list('/api/packages/qbyhw-yw493/draft/resources')).toEqual(['of e7vvn-90a62', 'records: 1']);

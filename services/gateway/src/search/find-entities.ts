@@ -14,14 +14,14 @@ export async function chargeSearch<Answer extends { engineMs: number }>(
   { addCost, signal }: Pick<Call, 'addCost' | 'signal'>,
   search: () => Promise<Answer>,
 ): Promise<Answer> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   try {
     const answer = await search();
     addCost(answer.engineMs);
     return answer;
   } catch (error) {
     // After a client has left, its search runs on in the engine.
-    const elapsedMs = signal.aborted ? performance.now() - begun : 0;
+    const elapsedMs = signal.aborted ? performance.now() - startedAt : 0;
     addCost((error instanceof ServiceError ? error.usedMs : undefined) ?? elapsedMs);
     throw error;
   }
@@ -77,7 +77,7 @@ export async function findEntities(
 }
 
 /** Errors that concern one hit only; an unavailable service fails the whole page. */
-const PASSED_OVER: ReadonlySet<string> = new Set(['not_found', 'gone', 'forbidden', 'unavailable']);
+const SKIPPED: ReadonlySet<string> = new Set(['not_found', 'gone', 'forbidden', 'unavailable']);
 
 /** The hits in their order, except entities that were deleted or restricted since they were indexed, or are being published. */
 async function render(clients: Clients, { hits }: SearchResponse__Output, call: Call): Promise<Json[]> {
@@ -92,7 +92,7 @@ async function render(clients: Clients, { hits }: SearchResponse__Output, call: 
       const { results } = await clients.lifecycle[kind].readEntities({ refs }, principal, { signal });
       for (const { document, error } of results) {
         if (document) rendered.set(keyOf(kind, document), entityJson(document, kind, call));
-        else if (error && !PASSED_OVER.has(error.kind)) throw fromErrorDetail(error);
+        else if (error && !SKIPPED.has(error.kind)) throw fromErrorDetail(error);
       }
     }),
   );

@@ -79,8 +79,8 @@ function boundsOf(entity: Json): (number | '')[] {
   if (points.length === 0) return EDGES.map(() => '');
   const edge = (of: 0 | 1, choose: (a: number, b: number) => number): number =>
     points.map((point) => point[of]).reduce(choose);
-  const [least, most] = [(a: number, b: number) => Math.min(a, b), (a: number, b: number) => Math.max(a, b)];
-  return [edge(0, least), edge(1, least), edge(0, most), edge(1, most)];
+  const [min, max] = [(a: number, b: number) => Math.min(a, b), (a: number, b: number) => Math.max(a, b)];
+  return [edge(0, min), edge(1, min), edge(0, max), edge(1, max)];
 }
 
 /** Hits as a table of RFC 4180 with a header, several creators or licences with `; ` between them. */

@@ -43,7 +43,7 @@ describe('a table of hits', () => {
     expect(hitsAsCsv([odd]).split('\r\n')[1]).toBe('a,,,,,,,,,,,,');
   });
 
-  test.each<[title: string, shown: string]>([
+  test.each<[title: string, expected: string]>([
     ['=HYPERLINK("http://x")', '\'=HYPERLINK("http://x")'],
     ['+1', "'+1"],
     ['-1', "'-1"],
@@ -60,10 +60,10 @@ describe('a table of hits', () => {
     ['"quoted", and\nbroken', '"quoted", and\nbroken'],
     [' blanks ', ' blanks '],
     ['Ação 日本 😀', 'Ação 日本 😀'],
-  ])('of the title %j is read as %j', (title, shown) => {
+  ])('of the title %j is read as %j', (title, expected) => {
     const rows = parse(hitsAsCsv([withTitle(title)])) as string[][];
     expect(rows).toHaveLength(2);
-    expect(rows[1]?.[2]).toBe(shown);
+    expect(rows[1]?.[2]).toBe(expected);
     expect(rows[1]).toHaveLength(13);
   });
 

@@ -1,5 +1,6 @@
 import type { FacetFilter } from '@kr/contracts';
 import { CSV_TYPE, GEOJSON_TYPE } from '../http/accept.ts';
+import { isTrue } from '../http/endpoint.ts';
 import { invalid } from '../http/invalid.ts';
 import { invalidQuery, type Page, type PageLimits, readSearchPage } from '../rendering/page-links.ts';
 
@@ -42,8 +43,7 @@ const OWN_PARAMETERS = new Set([
   'access_token',
 ]);
 
-const MOST_FILTERS = 50;
-const TRUE = /^(?:1|t|true|y|yes|on)$/i;
+const MAX_FILTERS = 50;
 const FALSE = /^(?:0|f|false|n|no|off)$/i;
 
 const FORMATS: Readonly<Record<string, string>> = { csv: CSV_TYPE, geojson: GEOJSON_TYPE };
@@ -84,18 +84,18 @@ export function readSearchQuery(query: URLSearchParams, limits: PageLimits): Sea
 function readBoolean(query: URLSearchParams, name: string): boolean {
   const text = query.get(name);
   if (text === null || FALSE.test(text)) return false;
-  if (!TRUE.test(text)) throw invalid(name, 'Not a valid boolean.');
+  if (!isTrue(text)) throw invalid(name, 'Not a valid boolean.');
   return true;
 }
 
 function facetFilters(query: URLSearchParams): FacetFilter[] {
   const names = [...new Set(query.keys())].filter((name) => !OWN_PARAMETERS.has(name));
   return names
-    .slice(0, MOST_FILTERS)
-    .map((name) => ({ name, values: query.getAll(name).slice(0, MOST_FILTERS) }));
+    .slice(0, MAX_FILTERS)
+    .map((name) => ({ name, values: query.getAll(name).slice(0, MAX_FILTERS) }));
 }
 
-/** @throws ServiceError `invalid`: what is not text cannot be looked for */
+/** @throws ServiceError `invalid`: a parameter is not valid text */
 export function assertText(query: URLSearchParams): void {
   if ([...query].some(([name, value]) => !isText(name) || !isText(value))) throw invalidQuery();
 }

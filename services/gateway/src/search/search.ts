@@ -1,8 +1,9 @@
 import { ServiceError } from '@kr/service-error';
 import type { Clients } from '../clients.ts';
+import type { EntityDeps } from '../entities.ts';
 import { CSV_TYPE, GEOJSON_TYPE } from '../http/accept.ts';
 import type { Call, Reply, TextReply } from '../http/endpoint.ts';
-import type { OpenapiFragment, Route } from '../http/route.ts';
+import type { Operation } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES, KINDS, type Kind } from '../kind.ts';
 import type { Links } from '../rendering/links.ts';
 import type { PageLimits } from '../rendering/page-links.ts';
@@ -21,84 +22,60 @@ const FACETS = [
   'subject',
 ];
 
-interface SearchRoute {
-  path: string;
-  kinds: Kind[];
-  operationId: string;
-  tag: OpenapiFragment['tag'];
-  summary: string;
+const SEARCH = { method: 'GET', cost: 'search', lane: 'search', errors: [400] } as const;
+const OF_PUBLISHED = {
+  ...SEARCH,
+  auth: 'open',
+  produces: 'hits',
+  parameters: ['q', 'bbox', ...FACETS, 'sort', 'size', 'page', 'cursor', 'resultFormat', 'allversions'],
+  responses: { 200: 'Hits' },
+} as const;
+const OF_OWN = {
+  ...SEARCH,
+  parameters: ['q', 'bbox', ...FACETS, 'sortOwn', 'size', 'page', 'cursor', 'allversions'],
+  responses: { 200: 'Listing' },
+} as const;
+
+/** Searches over both kinds, and over the documents of the caller. */
+export function searchRoutes(clients: Clients, limits: PageLimits): Operation[] {
+  return [
+    {
+      ...OF_OWN,
+      path: '/api/user/search',
+      operationId: 'searchOwn',
+      summary: "The caller's drafts and published entities of both kinds.",
+      handler: (call) => searchOwn(clients, [...KINDS], limits, call),
+    },
+    ...KINDS.map((kind): Operation => {
+      const { title, noun } = KIND_NAMES[kind];
+      return {
+        ...OF_OWN,
+        path: `/api/user/${COLLECTION[kind]}`,
+        operationId: `searchOwn${title}s`,
+        summary: `The caller's ${noun} drafts and published ${noun}s.`,
+        handler: (call) => searchOwn(clients, [kind], limits, call),
+      };
+    }),
+    {
+      ...OF_PUBLISHED,
+      path: '/api/search',
+      operationId: 'search',
+      summary: 'Published resources and packages that the caller may read.',
+      handler: (call) => searchPublished(clients, [...KINDS], limits, call),
+    },
+  ];
 }
 
-export function searchRoutes(clients: Clients, limits: PageLimits): Route[] {
-  const published = ({ path, kinds, operationId, tag, summary }: SearchRoute): Route => ({
-    method: 'GET',
-    path,
-    auth: 'open',
-    produces: 'hits',
-    cost: 'search',
-    lane: 'search',
-    operationId,
-    openapi: {
-      tag,
-      summary,
-      parameters: ['q', 'bbox', ...FACETS, 'sort', 'size', 'page', 'cursor', 'resultFormat', 'allversions'],
-      responses: { 200: 'Hits' },
-      errors: [400],
-    },
-    handler: (call) => searchPublished(clients, kinds, limits, call),
-  });
-  const own = ({ path, kinds, operationId, tag, summary }: SearchRoute): Route => ({
-    method: 'GET',
-    path,
-    auth: 'token',
-    produces: 'json',
-    cost: 'search',
-    lane: 'search',
-    operationId,
-    openapi: {
-      tag,
-      summary,
-      parameters: ['q', 'bbox', ...FACETS, 'sortOwn', 'size', 'page', 'cursor', 'allversions'],
-      responses: { 200: 'Listing' },
-      errors: [400],
-    },
-    handler: (call) => searchOwn(clients, kinds, limits, call),
-  });
+export function kindSearchRoutes({ kind, clients }: EntityDeps, limits: PageLimits): Operation[] {
+  const { title, noun } = KIND_NAMES[kind];
   return [
-    own({
-      path: '/api/user/search',
-      kinds: [...KINDS],
-      operationId: 'searchOwn',
-      tag: 'search',
-      summary: "The caller's drafts and published entities of both kinds.",
-    }),
-    published({
-      path: '/api/search',
-      kinds: [...KINDS],
-      operationId: 'search',
-      tag: 'search',
-      summary: 'Published resources and packages that the caller may read.',
-    }),
-    ...KINDS.flatMap((kind) => {
-      const tag = COLLECTION[kind];
-      const { title, noun } = KIND_NAMES[kind];
-      return [
-        own({
-          path: `/api/user/${tag}`,
-          kinds: [kind],
-          operationId: `searchOwn${title}s`,
-          tag: 'search',
-          summary: `The caller's ${noun} drafts and published ${noun}s.`,
-        }),
-        published({
-          path: `/api/${tag}`,
-          kinds: [kind],
-          operationId: `search${title}s`,
-          tag,
-          summary: `Published ${noun}s that the caller may read.`,
-        }),
-      ];
-    }),
+    {
+      ...OF_PUBLISHED,
+      path: `/api/${COLLECTION[kind]}`,
+      operationId: `search${title}s`,
+      summary: `Published ${noun}s that the caller may read.`,
+      handler: (call) => searchPublished(clients, [kind], limits, call),
+    },
   ];
 }
 

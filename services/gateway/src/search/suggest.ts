@@ -1,31 +1,45 @@
 import type { Suggestion__Output, SuggestionSource__Output } from '@kr/contracts';
 import { fromErrorDetail } from '@kr/rpc';
 import type { Clients } from '../clients.ts';
-import { type Call, json, type Reply } from '../http/endpoint.ts';
-import type { Route } from '../http/route.ts';
+import { type Call, json } from '../http/endpoint.ts';
+import type { Operation } from '../http/route.ts';
 import { KINDS, type Kind } from '../kind.ts';
 import { type PageLimits, readSearchPage } from '../rendering/page-links.ts';
 import { chargeSearch } from './find-entities.ts';
 import { assertText } from './search-query.ts';
 
-export function suggestRoutes(clients: Clients, limits: PageLimits): Route[] {
+export function suggestRoutes(clients: Clients, limits: PageLimits): Operation[] {
   return [
     {
       method: 'GET',
       path: '/api/search/suggest',
       auth: 'open',
-      produces: 'json',
       cost: 'search',
       lane: 'search',
       operationId: 'suggest',
-      openapi: {
-        tag: 'search',
-        summary: 'Completions of titles, creators or subjects, from documents that the caller may read.',
-        parameters: ['typed', 'suggested', 'suggestions'],
-        responses: { 200: 'Suggestions' },
-        errors: [400],
+      summary: 'Completions of titles, creators or subjects, from documents that the caller may read.',
+      parameters: ['typed', 'suggested', 'suggestions'],
+      responses: { 200: 'Suggestions' },
+      errors: [400],
+      handler: async (call) => {
+        const { query, principal, signal, caller } = call;
+        assertText(query);
+        const { size } = readSearchPage(query, limits);
+        const request = {
+          q: query.get('q') ?? '',
+          type: query.get('type') ?? 'title',
+          // Only the search service knows how many it may be.
+          size: query.has('size') ? size : 0,
+          caller,
+        };
+        const { suggestions } = await chargeSearch(call, () =>
+          clients.search.suggest(request, principal, { signal }),
+        );
+        const confirmed = await confirmSuggestions(clients, suggestions, call);
+        return json(200, {
+          suggestions: confirmed.map(({ value, count }) => ({ value, count: Number(count) })),
+        });
       },
-      handler: (call) => suggest(clients, limits, call),
     },
   ];
 }
@@ -34,7 +48,7 @@ export function suggestRoutes(clients: Clients, limits: PageLimits): Route[] {
 const REFS_PER_CALL = 10;
 
 /** Errors of single documents that remove their suggestions; other errors fail the request. */
-const PASSED_OVER: ReadonlySet<string> = new Set(['not_found', 'gone', 'forbidden', 'unavailable']);
+const SKIPPED: ReadonlySet<string> = new Set(['not_found', 'gone', 'forbidden', 'unavailable']);
 
 /**
  * The suggestions with at least one source that the caller may still read in the indexed revision. The index may be behind the
@@ -80,7 +94,7 @@ async function readableSources(
       });
       for (const { document, error } of results) {
         if (document) readable.add(keyOf({ kind, ...document }));
-        else if (error && !PASSED_OVER.has(error.kind)) throw fromErrorDetail(error);
+        else if (error && !SKIPPED.has(error.kind)) throw fromErrorDetail(error);
       }
     }
   };
@@ -90,24 +104,4 @@ async function readableSources(
 
 function keyOf({ kind, id, revision }: SuggestionSource__Output): string {
   return `${kind} ${id} ${revision}`;
-}
-
-async function suggest(clients: Clients, limits: PageLimits, call: Call): Promise<Reply> {
-  const { query, principal, signal, caller } = call;
-  assertText(query);
-  const { size } = readSearchPage(query, limits);
-  const wanted = {
-    q: query.get('q') ?? '',
-    type: query.get('type') ?? 'title',
-    // Only the search service knows how many it may be.
-    size: query.has('size') ? size : 0,
-    caller,
-  };
-  const { suggestions } = await chargeSearch(call, () =>
-    clients.search.suggest(wanted, principal, { signal }),
-  );
-  const confirmed = await confirmSuggestions(clients, suggestions, call);
-  return json(200, {
-    suggestions: confirmed.map(({ value, count }) => ({ value, count: Number(count) })),
-  });
 }

@@ -78,8 +78,7 @@ function paths(routes: readonly Route[]): Description['paths'] {
 }
 
 function operation(route: Route): object {
-  const { auth, operationId, openapi } = route;
-  const { tag, summary, description, requestBody } = openapi;
+  const { auth, tag, operationId, summary, description, requestBody } = route;
   const parameters = parametersOf(route);
   return {
     tags: [tag],
@@ -96,11 +95,13 @@ function operation(route: Route): object {
 }
 
 function parametersOf(route: Route): string[] {
-  const { method, openapi } = route;
+  const { method, path } = route;
+  const inPath = [...path.matchAll(/:(.)(\w*)/g)].map(([, first = '', rest]) => first.toUpperCase() + rest);
   const isJson = answersJson(route);
   const isEntity = isJson && (route.produces === 'entity' || route.produces === 'published');
   return [
-    ...(openapi.parameters ?? []),
+    ...inPath,
+    ...(route.parameters ?? []),
     ...(isEntity && method === 'GET' ? ['IfNoneMatch', 'IfMatch'] : []),
     ...(method === 'POST' ? ['IdempotencyKey'] : []),
     ...(changesIndex(route) ? ['WaitForIndex'] : []),
@@ -110,12 +111,12 @@ function parametersOf(route: Route): string[] {
 }
 
 function responsesOf(route: Route, parameters: readonly string[]): object {
-  const { method, auth, body, protocol, openapi } = route;
+  const { method, auth, body, protocol, errors = [], responses } = route;
   const hasLimits = !(protocol === 'tus' && method === 'HEAD');
   const statuses = [
-    ...(openapi.errors ?? []),
+    ...errors,
     ...(method === 'GET' && parameters.includes('IfNoneMatch') ? [304] : []),
-    ...(auth === 'token' ? [401] : []),
+    ...(auth !== 'open' ? [401] : []),
     ...(answersJson(route) ? [406] : []),
     ...(method === 'POST' ? [409, 422] : []),
     ...(parameters.includes('IfMatch') ? [412] : []),
@@ -123,13 +124,13 @@ function responsesOf(route: Route, parameters: readonly string[]): object {
     ...(hasLimits ? [429, 503] : []),
   ];
   const names = { ...Object.fromEntries(statuses.map((status) => [status, USUAL_RESPONSES[status] ?? ''])) };
-  const all = Object.entries({ ...names, ...openapi.responses, default: 'Failure' });
+  const all = Object.entries({ ...names, ...responses, default: 'Failure' });
   return Object.fromEntries(all.map(([status, name]) => [status, reference('responses', name)]));
 }
 
 /** Answers without a body, and those with other bodies, are not JSON. */
-function answersJson({ produces, openapi }: Route): boolean {
-  return produces !== 'any' && ['200', '201', '202'].some((status) => status in openapi.responses);
+function answersJson({ produces, responses }: Route): boolean {
+  return produces !== 'any' && ['200', '201', '202'].some((status) => status in responses);
 }
 
 function reference(part: 'parameters' | 'requestBodies' | 'responses', name: string): { $ref: string } {

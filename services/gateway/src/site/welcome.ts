@@ -1,43 +1,42 @@
 import type { Call, Reply } from '../http/endpoint.ts';
-import type { Route } from '../http/route.ts';
+import type { Operation, Route } from '../http/route.ts';
 import { openapiJson, openapiYaml } from './openapi.ts';
 
 /** @param all every route of the interface, these included; read at the first request */
-export function siteRoutes(all: () => readonly Route[]): Route[] {
+export function siteRoutes(all: () => readonly Route[]): Operation[] {
   const site = { method: 'GET', auth: 'open', produces: 'any', lane: 'local' } as const;
-  const tag = 'site';
   return [
     {
       ...site,
       path: '/',
       operationId: 'welcome',
-      openapi: { tag, summary: 'A page for people.', responses: { 200: 'Html' } },
+      summary: 'A page for people.',
+      responses: { 200: 'Html' },
       handler: welcome,
     },
     {
       ...site,
       path: '/api/ping',
       operationId: 'ping',
-      openapi: { tag, summary: 'Whether the gateway answers.', responses: { 200: 'Text' } },
+      summary: 'Whether the gateway answers.',
+      responses: { 200: 'Text' },
       handler: async () => ({ as: 'text', status: 200, type: 'text/plain', text: 'OK' }),
     },
     {
       ...site,
       path: '/api/openapi.json',
       operationId: 'openapiJson',
-      openapi: {
-        tag,
-        summary: 'This description as JSON.',
-        parameters: ['prettyprint'],
-        responses: { 200: 'Description' },
-      },
+      summary: 'This description as JSON.',
+      parameters: ['prettyprint'],
+      responses: { 200: 'Description' },
       handler: openapiJson(all),
     },
     {
       ...site,
       path: '/api/openapi.yaml',
       operationId: 'openapiYaml',
-      openapi: { tag, summary: 'This description as YAML.', responses: { 200: 'DescriptionYaml' } },
+      summary: 'This description as YAML.',
+      responses: { 200: 'DescriptionYaml' },
       handler: openapiYaml(all),
     },
   ];

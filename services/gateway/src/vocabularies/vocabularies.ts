@@ -4,53 +4,43 @@ import { ServiceError } from '@kr/service-error';
 import { type Call, json, param, type Reply } from '../http/endpoint.ts';
 import { folded, wordsOf } from '../http/hints.ts';
 import { invalid } from '../http/invalid.ts';
-import type { Route } from '../http/route.ts';
+import type { Operation } from '../http/route.ts';
 import { type PageLimits, pageLinks, readPage } from '../rendering/page-links.ts';
 
-export function vocabularyRoutes(limits: PageLimits): Route[] {
-  const tag = 'vocabularies';
+export function vocabularyRoutes(limits: PageLimits): Operation[] {
   return [
     {
       method: 'GET',
       path: '/api/vocabularies',
       auth: 'open',
-      produces: 'json',
       lane: 'local',
       operationId: 'listVocabularies',
-      openapi: { tag, summary: 'The types of vocabularies.', responses: { 200: 'Vocabularies' } },
+      summary: 'The types of vocabularies.',
+      responses: { 200: 'Vocabularies' },
       handler: listVocabularies,
     },
     {
       method: 'GET',
       path: '/api/vocabularies/:type',
       auth: 'open',
-      produces: 'json',
       lane: 'local',
       operationId: 'listTerms',
-      openapi: {
-        tag,
-        summary:
-          'The entries of a vocabulary, or the entries whose ids and titles contain the words of the query, best match first.',
-        parameters: ['Vocabulary', 'words', 'suggest', 'sortTerms', 'size', 'page'],
-        responses: { 200: 'Terms' },
-        errors: [400, 404],
-      },
+      summary:
+        'The entries of a vocabulary, or the entries whose ids and titles contain the words of the query, best match first.',
+      parameters: ['words', 'suggest', 'sortTerms', 'size', 'page'],
+      responses: { 200: 'Terms' },
+      errors: [400, 404],
       handler: (call) => listTerms(limits, call),
     },
     {
       method: 'GET',
-      path: '/api/vocabularies/:type/:id',
+      path: '/api/vocabularies/:type/:termId',
       auth: 'open',
-      produces: 'json',
       lane: 'local',
       operationId: 'readTerm',
-      openapi: {
-        tag,
-        summary: 'One entry of a vocabulary.',
-        parameters: ['Vocabulary', 'TermId'],
-        responses: { 200: 'Term' },
-        errors: [404],
-      },
+      summary: 'One entry of a vocabulary.',
+      responses: { 200: 'Term' },
+      errors: [404],
       handler: readTerm,
     },
   ];
@@ -63,7 +53,7 @@ function vocabularyOf(call: Call): VocabularyType {
   return name;
 }
 
-/** When the vocabularies of this release were put together; their entries never change one by one. */
+/** When the vocabularies of this release were compiled; their entries never change one by one. */
 const COMPILED_AT = '2026-11-21T00:00:00.000000+00:00';
 
 /** The public form of one entry of a vocabulary. */
@@ -99,22 +89,22 @@ export async function listTerms(limits: PageLimits, call: Call): Promise<Reply> 
   const type = vocabularyOf(call);
   checkSort(call.query.get('sort'));
   const { size, page } = readPage(call.query, limits);
-  const asked = ['q', 'suggest'].flatMap((name): [string, string][] => {
+  const searches = ['q', 'suggest'].flatMap((name): [string, string][] => {
     const text = call.query.get(name) ?? '';
     return text === '' ? [] : [[name, text]];
   });
-  const wanted = asked.flatMap(([, text]) => wordsOf(text));
-  const found = rankedTerms(call.vocabularies.terms(type), wanted);
-  const shown = found.slice((page - 1) * size, page * size);
+  const words = searches.flatMap(([, text]) => wordsOf(text));
+  const found = rankedTerms(call.vocabularies.terms(type), words);
+  const pageTerms = found.slice((page - 1) * size, page * size);
   return json(200, {
-    hits: { hits: shown.map((term) => termJson(term, type, call.baseUrl)), total: found.length },
+    hits: { hits: pageTerms.map((term) => termJson(term, type, call.baseUrl)), total: found.length },
     aggregations: {},
     sortBy: 'bestmatch',
     links: pageLinks(`${call.baseUrl}${call.path}`, {
       size,
       page,
       total: found.length,
-      parameters: [['sort', 'bestmatch'], ...asked],
+      parameters: [['sort', 'bestmatch'], ...searches],
     }),
   });
 }
@@ -131,24 +121,24 @@ interface SearchableTerm {
 const searchable = new WeakMap<readonly Term[], readonly SearchableTerm[]>();
 
 function searchableTerms(all: readonly Term[]): readonly SearchableTerm[] {
-  const known = searchable.get(all);
-  if (known !== undefined) return known;
-  const made = all.map((term): SearchableTerm => {
+  const cached = searchable.get(all);
+  if (cached !== undefined) return cached;
+  const computed = all.map((term): SearchableTerm => {
     const texts = [term.id, ...Object.values(term.title)];
     const words = texts.flatMap((text) => [folded(text), ...wordsOf(text)]);
     return { term, names: texts.map((text) => wordsOf(text).join(' ')), words };
   });
-  searchable.set(all, made);
-  return made;
+  searchable.set(all, computed);
+  return computed;
 }
 
-/** Entries with a word that begins with each wanted word. Order: equal id or title, id or title that begins with the text, others. */
-function rankedTerms(all: readonly Term[], wanted: readonly string[]): readonly Term[] {
-  if (wanted.length === 0) return all;
-  const text = wanted.join(' ');
+/** Entries with a word that begins with each word of the query. Order: equal id or title, id or title that begins with the text, others. */
+function rankedTerms(all: readonly Term[], query: readonly string[]): readonly Term[] {
+  if (query.length === 0) return all;
+  const text = query.join(' ');
   const ranks: Term[][] = [[], [], []];
   for (const { term, names, words } of searchableTerms(all)) {
-    if (!wanted.every((word) => words.some((name) => name.startsWith(word)))) continue;
+    if (!query.every((word) => words.some((name) => name.startsWith(word)))) continue;
     const rank = names.includes(text) ? 0 : names.some((name) => name.startsWith(text)) ? 1 : 2;
     ranks[rank]?.push(term);
   }
@@ -165,7 +155,7 @@ const digest = (text: string) => createHash('sha256').update(text).digest('base6
 
 export async function readTerm(call: Call): Promise<Reply> {
   const type = vocabularyOf(call);
-  const term = call.vocabularies.lookup(type, param(call, 'id'));
+  const term = call.vocabularies.lookup(type, param(call, 'termId'));
   if (term === undefined) {
     throw new ServiceError('not_found', 'The persistent identifier does not exist.');
   }

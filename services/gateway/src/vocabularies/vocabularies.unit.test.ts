@@ -48,7 +48,7 @@ async function failure(call: Promise<unknown>): Promise<[string, string]> {
 
 describe('vocabularies', () => {
   test('show an entry with its address', async () => {
-    const reply = await readTerm(callOf({ type: 'resourcetypes', id: 'dataset' }));
+    const reply = await readTerm(callOf({ type: 'resourcetypes', termId: 'dataset' }));
     expect(reply).toMatchObject({
       status: 200,
       body: {
@@ -64,13 +64,13 @@ describe('vocabularies', () => {
   });
 
   test('have no entry of an unknown id, and there is none of an unknown name', async () => {
-    const asked = [
-      readTerm(callOf({ type: 'resourcetypes', id: 'nothing' })),
-      readTerm(callOf({ type: 'nothing', id: 'dataset' })),
-      readTerm(callOf({ type: 'toString', id: 'length' })),
+    const requests = [
+      readTerm(callOf({ type: 'resourcetypes', termId: 'nothing' })),
+      readTerm(callOf({ type: 'nothing', termId: 'dataset' })),
+      readTerm(callOf({ type: 'toString', termId: 'length' })),
       listTerms({ pageMaxSize: 10 }, callOf({ type: 'nothing' })),
     ];
-    expect(await Promise.all(asked.map(failure))).toEqual([
+    expect(await Promise.all(requests.map(failure))).toEqual([
       ['not_found', 'The persistent identifier does not exist.'],
       ['not_found', 'Not found.'],
       ['not_found', 'Not found.'],

@@ -21,8 +21,8 @@ beforeEach(() => {
 });
 
 test('three hundred slow downloads delay no other request', async () => {
-  const held: ServerResponse[] = [];
-  gateway.script.content = (_asked, response) => void held.push(response);
+  const pending: ServerResponse[] = [];
+  gateway.script.content = (_request, response) => void pending.push(response);
   const answered: (number | undefined)[] = [];
   // As many of each user as a user may have.
   const users = await Promise.all(
@@ -34,8 +34,8 @@ test('three hundred slow downloads delay no other request', async () => {
       answered.push(answer.resume().statusCode);
     }).end();
   }
-  await until(() => held.length === 300);
-  for (const response of held) response.end('hello');
+  await until(() => pending.length === 300);
+  for (const response of pending) response.end('hello');
   await until(() => answered.length === 300);
   expect(new Set(answered)).toEqual(new Set([200]));
 });
@@ -45,24 +45,24 @@ test.each([
   ['reading an upload', 'HEAD', `${DRAFT}/tus/1`],
 ])('%s ends where its client goes away', async (_what, method, path) => {
   let isOpen: boolean | undefined;
-  gateway.script.content = (_asked, response) => {
+  gateway.script.content = (_request, response) => {
     isOpen = true;
     response.once('close', () => {
       isOpen = false;
     });
   };
   const headers = { authorization: `Bearer ${token}` };
-  const asked = request(`${gateway.baseUrl}${path}`, { agent: false, method, headers });
-  asked.on('error', () => {}).end();
+  const sent = request(`${gateway.baseUrl}${path}`, { agent: false, method, headers });
+  sent.on('error', () => {}).end();
   await until(() => isOpen === true);
-  asked.destroy();
+  sent.destroy();
   await until(() => isOpen === false);
 });
 
 test('a creation is not repeated when the answer is lost', async () => {
-  const asked: string[] = [];
+  const sent: string[] = [];
   gateway.script.content = (incoming, response) => {
-    asked.push(String(incoming.method));
+    sent.push(String(incoming.method));
     if (incoming.method === 'POST') incoming.socket.destroy();
     else response.end('hello');
   };
@@ -70,7 +70,7 @@ test('a creation is not repeated when the answer is lost', async () => {
   expect(await (await gateway.fetch(FILE)).text()).toBe('hello');
   const headers = { 'tus-resumable': '1.0.0', 'upload-length': '5' };
   const { status } = await gateway.fetch(`${DRAFT}/tus`, { method: 'POST', token, headers });
-  expect([status, asked]).toEqual([503, ['GET', 'POST']]);
+  expect([status, sent]).toEqual([503, ['GET', 'POST']]);
 });
 
 test('an upload whose answer is aborted is unavailable, not an internal error', async () => {
@@ -87,21 +87,21 @@ test('an upload whose answer is aborted is unavailable, not an internal error', 
 
 const onLinux = process.platform === 'linux' ? test : test.skip;
 onLinux.each(['GET', 'PUT'])('a connection for %s is probed while nothing passes', async (method) => {
-  let seen: { incoming: IncomingMessage; response: ServerResponse } | undefined;
+  let exchange: { incoming: IncomingMessage; response: ServerResponse } | undefined;
   gateway.script.content = (incoming, response) => {
-    seen = { incoming, response };
+    exchange = { incoming, response };
   };
-  const asked = request(`${gateway.baseUrl}${method === 'GET' ? FILE : `${DRAFT}/content`}`, {
+  const sent = request(`${gateway.baseUrl}${method === 'GET' ? FILE : `${DRAFT}/content`}`, {
     agent: false,
     method,
     headers: { authorization: `Bearer ${token}`, ...(method === 'PUT' ? { 'content-length': 6 } : {}) },
   });
-  asked.on('error', () => {}).flushHeaders();
-  if (method === 'GET') asked.end();
-  await until(() => seen !== undefined);
-  const { remotePort = 0, localPort = 0 } = seen?.incoming.socket ?? {};
+  sent.on('error', () => {}).flushHeaders();
+  if (method === 'GET') sent.end();
+  await until(() => exchange !== undefined);
+  const { remotePort = 0, localPort = 0 } = exchange?.incoming.socket ?? {};
   await until(async () => (await timerOf(remotePort, localPort)) === KEEPALIVE);
-  asked.destroy();
+  sent.destroy();
 });
 
 /** The kernel's timer of a connection between two ports of this machine (proc_pid_net(5), `tr`). */

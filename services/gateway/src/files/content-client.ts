@@ -3,39 +3,7 @@ import type { Readable } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
 import { type ConfirmEnd, passOn, release } from '@kr/byte-relay';
 import { ServiceError } from '@kr/service-error';
-import { HttpProblem, type ProblemDetails } from '../http/http-problem.ts';
-import { isObject } from '../http/json-object.ts';
 import { watchAccess } from './watch-access.ts';
-
-/** Milliseconds of silence after which TCP keep-alive probes start. */
-const PROBE_AFTER_MS = 10_000;
-
-/**
- * Aborts a request, and its answer if that has begun, after `idleMs` milliseconds without progress of the upstream side: connecting,
- * reading, answering, sending. Slow clients on this side do not count.
- */
-export function abortOnStall(
-  outgoing: ClientRequest,
-  { idleMs, error }: { idleMs: number; error: () => Error },
-): void {
-  let incoming: IncomingMessage | undefined;
-  outgoing.once('response', (answer) => {
-    incoming = answer;
-  });
-  const isTheirTurn = () =>
-    incoming === undefined
-      ? outgoing.writableEnded || outgoing.writableNeedDrain
-      : !incoming.complete && incoming.readableLength === 0;
-
-  outgoing.once('socket', (socket) => {
-    const onTimeout = () => {
-      if (socket.connecting || isTheirTurn()) (incoming ?? outgoing).destroy(error());
-      else socket.setTimeout(idleMs);
-    };
-    socket.setKeepAlive(true, PROBE_AFTER_MS).setTimeout(idleMs).on('timeout', onTimeout);
-    outgoing.once('close', () => socket.off('timeout', onTimeout).setTimeout(0));
-  });
-}
 
 /** One request about the bytes of one file, or of all. */
 export interface ContentRequest {
@@ -68,7 +36,7 @@ export interface ContentAnswer {
 }
 
 /** The HTTP interface of the files service, where bytes are streamed. */
-export interface ContentPlane {
+export interface ContentClient {
   /**
    * Resolves also for refusals of the files service.
    * @throws ServiceError `unavailable`: it cannot be reached, or makes no progress; a body that was aborted for this throws an error that
@@ -78,25 +46,26 @@ export interface ContentPlane {
   close(): void;
 }
 
-const COME_BACK_MS = 1_000;
-const NOT_RELAYED = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date', 'kr-error-code']);
+const RETRY_AFTER_MS = 1_000;
+const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date', 'kr-error-code']);
 
-export interface ContentPlaneOptions {
-  /** For how many milliseconds the files service may do nothing while it has something to do. */
+export interface ContentClientOptions {
+  /** Stall timeout in milliseconds: how long the files service may make no progress while it is its turn. */
   idleMs: number;
   /** Milliseconds between two authorisations of a running transfer. */
   recheckMs: number;
 }
 
 /** A transfer may take any time as long as it progresses. Their number is limited at admission. */
-export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPlaneOptions): ContentPlane {
-  const agent = new Agent({ keepAlive: true, maxFreeSockets: 16 });
+export function openContentClient(baseUrl: URL, { idleMs, recheckMs }: ContentClientOptions): ContentClient {
+  // The same delay as in `abortOnStall`: sockets that change it cost two system calls per request.
+  const agent = new Agent({ keepAlive: true, keepAliveMsecs: PROBE_AFTER_MS, maxFreeSockets: 16 });
   const { protocol, hostname, port } = urlToHttpOptions(baseUrl);
   const root = baseUrl.pathname.replace(/\/+$/, '');
 
-  const send = (wanted: ContentRequest, isRepeat = false): Promise<ContentAnswer> =>
+  const send = (sent: ContentRequest, isRepeat = false): Promise<ContentAnswer> =>
     new Promise((resolve, reject) => {
-      const { method, ticket, headers, body, signal, recheck } = wanted;
+      const { method, ticket, headers, body, signal, recheck } = sent;
       const isRepeatable = body === undefined && method !== 'POST';
       const outgoing = request({
         // A request that cannot be repeated uses a fresh connection, since an idle one may be closing. It
@@ -106,7 +75,7 @@ export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPla
         protocol,
         hostname,
         port,
-        path: `${root}${pathOf(wanted)}`,
+        path: `${root}${pathOf(sent)}`,
         method,
         headers: {
           ...headers,
@@ -116,25 +85,25 @@ export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPla
         ...(signal === undefined ? {} : { signal }),
       });
       releaseWhenParsed(outgoing);
-      abortOnStall(outgoing, { idleMs, error: () => silent(idleMs) });
+      abortOnStall(outgoing, { idleMs, error: () => stalled(idleMs) });
       let incoming: IncomingMessage | undefined;
       const access =
         recheck &&
         watchAccess({
           everyMs: recheckMs,
           check: recheck,
-          refuse: (reason) => (incoming ?? outgoing).destroy(reason),
+          abort: (reason) => (incoming ?? outgoing).destroy(reason),
         });
       outgoing.once('close', () => access?.stop());
       outgoing.on('error', (cause) => {
-        const isBrokenOff = cause instanceof ServiceError || signal?.aborted === true;
-        const isStale = outgoing.reusedSocket && isRepeatable && !isRepeat && !isBrokenOff;
-        if (isStale) send(wanted, true).then(resolve, reject);
+        const isAborted = cause instanceof ServiceError || signal?.aborted === true;
+        const isStale = outgoing.reusedSocket && isRepeatable && !isRepeat && !isAborted;
+        if (isStale) send(sent, true).then(resolve, reject);
         else reject(asUnavailable(cause));
       });
       outgoing.once('response', (answer) => {
         incoming = answer;
-        // Answered before all was sent: the rest is not wanted.
+        // Answered before all was sent: the rest is not needed.
         answer.once('close', () => {
           if (!outgoing.writableFinished) outgoing.destroy();
         });
@@ -151,7 +120,37 @@ export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPla
       sendBody(body, outgoing, access && { totalBytes: lengthOf(headers), confirm: access.confirm });
     });
 
-  return { request: (wanted) => send(wanted), close: () => agent.destroy() };
+  return { request: (sent) => send(sent), close: () => agent.destroy() };
+}
+
+/** Milliseconds of silence after which TCP keep-alive probes start. */
+const PROBE_AFTER_MS = 10_000;
+
+/**
+ * Aborts a request, and its answer if that has begun, after `idleMs` milliseconds without progress of the upstream side: connecting,
+ * reading, answering, sending. Slow clients on this side do not count.
+ */
+export function abortOnStall(
+  outgoing: ClientRequest,
+  { idleMs, error }: { idleMs: number; error: () => Error },
+): void {
+  let incoming: IncomingMessage | undefined;
+  outgoing.once('response', (answer) => {
+    incoming = answer;
+  });
+  const isUpstreamTurn = () =>
+    incoming === undefined
+      ? outgoing.writableEnded || outgoing.writableNeedDrain
+      : !incoming.complete && incoming.readableLength === 0;
+
+  outgoing.once('socket', (socket) => {
+    const onTimeout = () => {
+      if (socket.connecting || isUpstreamTurn()) (incoming ?? outgoing).destroy(error());
+      else socket.setTimeout(idleMs);
+    };
+    socket.setKeepAlive(true, PROBE_AFTER_MS).setTimeout(idleMs).on('timeout', onTimeout);
+    outgoing.once('close', () => socket.off('timeout', onTimeout).setTimeout(0));
+  });
 }
 
 /** The parser copies the body out of the socket's buffer, which is free afterwards. */
@@ -163,12 +162,12 @@ function releaseWhenParsed(outgoing: ClientRequest): void {
 }
 
 function sendBody(body: Readable, outgoing: ClientRequest, confirmEnd: ConfirmEnd | undefined): void {
-  const breakOff = () => {
+  const abort = () => {
     if (!body.readableEnded) outgoing.destroy(new Error('the client disconnected'));
   };
-  body.on('error', breakOff).once('close', breakOff);
-  // The client may have gone while it was decided what it may do.
-  if (body.destroyed) breakOff();
+  body.on('error', abort).once('close', abort);
+  // The client may have disconnected during the authorisation.
+  if (body.destroyed) abort();
   else passOn(body, outgoing, confirmEnd && { confirmEnd });
 }
 
@@ -186,73 +185,20 @@ function pathOf({ endpoint, entityId, key, uploadId }: ContentRequest): string {
 export function asUnavailable(cause: unknown): ServiceError {
   if (cause instanceof ServiceError) return cause;
   return new ServiceError('unavailable', 'The files service is not available.', {
-    retryAfterMs: COME_BACK_MS,
+    retryAfterMs: RETRY_AFTER_MS,
     cause,
   });
 }
 
-function silent(idleMs: number): ServiceError {
+function stalled(idleMs: number): ServiceError {
   const message = `The files service made no progress for ${idleMs} ms.`;
-  return new ServiceError('unavailable', message, { retryAfterMs: COME_BACK_MS });
+  return new ServiceError('unavailable', message, { retryAfterMs: RETRY_AFTER_MS });
 }
 
 function relayed(headers: NodeJS.Dict<string | string[]>): Record<string, string | string[]> {
-  const kept: Record<string, string | string[]> = {};
+  const passed: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !NOT_RELAYED.has(name)) kept[name] = value;
+    if (value !== undefined && !HOP_BY_HOP.has(name)) passed[name] = value;
   }
-  return kept;
-}
-
-/** Longer than any refusal of the files service. */
-const MOST_BYTES = 1_048_576;
-
-/**
- * A refusal of the files service as an error of the gateway, rendered in the requested format. A refusal in another format, from a
- * proxy in between, is classified by its status.
- */
-export async function contentRefusal({ status, headers, body }: ContentAnswer): Promise<HttpProblem> {
-  // Headers that describe the refusal's own body, which is replaced.
-  const kept = Object.entries(headers).filter(
-    ([name]) => name === 'content-range' || !name.startsWith('content-'),
-  );
-  const passed = Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
-  const errorBody = errorBodyIn(await readSome(body));
-  const message =
-    typeof errorBody['message'] === 'string' ? errorBody['message'] : 'The request was refused.';
-  return new HttpProblem(status, message, passed, detailsOf(errorBody));
-}
-
-function detailsOf({ code, hint, errors }: Record<string, unknown>): ProblemDetails {
-  return {
-    code: typeof code === 'string' ? code : undefined,
-    hint: typeof hint === 'string' ? hint : undefined,
-    errors: Array.isArray(errors) ? errors.filter(isObject) : undefined,
-  };
-}
-
-/** An answer to HEAD has no body. */
-function errorBodyIn(text: string): Record<string, unknown> {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isObject(parsed) ? parsed : {};
-  } catch {
-    return {};
-  }
-}
-
-/** The start of a body, up to a limit. */
-async function readSome(body: Readable): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of body) {
-      bytes += chunk.length;
-      if (bytes > MOST_BYTES) break;
-      chunks.push(chunk);
-    }
-  } catch {
-    // The status was sent and cannot change.
-  }
-  return Buffer.concat(chunks).toString();
+  return passed;
 }

@@ -2,7 +2,7 @@ import type { EntityDocument__Output, EntityResult__Output, Form } from '@kr/con
 import { fromErrorDetail } from '@kr/rpc';
 import type { Clients } from './clients.ts';
 import { assertDemanded, demandedRevisions } from './http/conditional.ts';
-import { type Call, type JsonReply, selfOf } from './http/endpoint.ts';
+import { type Call, isTrue, type JsonReply, selfOf } from './http/endpoint.ts';
 import type { Kind } from './kind.ts';
 import { entityJson } from './rendering/entity-json.ts';
 
@@ -50,7 +50,7 @@ export async function revisionToChange(
 /** @throws ServiceError the error that a service returned for an entity */
 export function documentIn(result: EntityResult__Output | undefined): EntityDocument__Output {
   if (result?.error) throw fromErrorDetail(result.error);
-  return given(result?.document);
+  return present(result?.document);
 }
 
 /** An answer that shows one entity. */
@@ -60,23 +60,19 @@ export function entityReply(
   { kind }: Pick<EntityDeps, 'kind'>,
   call: Call,
 ): JsonReply {
-  const shown = given(document);
-  const body = entityJson(shown, kind, call);
+  const entity = present(document);
+  const body = entityJson(entity, kind, call);
   return {
     as: 'json',
     status,
     body: isTrue(call.query.get('expand')) ? { ...body, expanded: {} } : body,
     ...(status === 201 ? { location: selfOf(body) } : {}),
-    state: { revision: shown.revision, variant: shown.variant },
-    ...(shown.isPublic && shown.form === 'FORM_PUBLISHED' ? { publicOf: shown.parentId } : {}),
+    state: { revision: entity.revision, variant: entity.variant },
+    ...(entity.isPublic && entity.form === 'FORM_PUBLISHED' ? { publicOf: entity.parentId } : {}),
   };
 }
 
-function given(document: EntityDocument__Output | null | undefined): EntityDocument__Output {
+function present(document: EntityDocument__Output | null | undefined): EntityDocument__Output {
   if (!document) throw new Error('a service answered without the document it promised');
   return document;
-}
-
-function isTrue(text: string | null): boolean {
-  return text !== null && /^(?:1|t|true|y|yes|on)$/i.test(text);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { withoutTokens } from './request-log.ts';
+import { withoutTokens } from './observe-requests.ts';
 
 test.each([
   ['/api/records', '/api/records'],

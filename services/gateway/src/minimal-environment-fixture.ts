@@ -1,7 +1,7 @@
 const KEY = 'a key of at least thirty-two characters';
 
 /** The required variables of a gateway. No process listens at these addresses. */
-export const LEAST_ENVIRONMENT = {
+export const MINIMAL_ENVIRONMENT = {
   DATABASE_URL: 'postgres://localhost/none',
   FILES_CONTENT_URL: 'http://localhost',
   CALLER_KEYS: `operator=${KEY}`,
