@@ -29,7 +29,10 @@ export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Operatio
       errors: [400, 403, 404],
       handler: async (call) => {
         const authorised = await authoriseEnabledFiles(ofDraft, 'import', call);
-        const { entries } = await files.importEntries({ ticket: authorised.ticket, creationKey: call.creationKey }, call.principal);
+        const { entries } = await files.importEntries(
+          { ticket: authorised.ticket, creationKey: call.creationKey },
+          call.principal,
+        );
         return created(fileListJson(authorised, entries, fileHolder(ofDraft, call)));
       },
     },
