@@ -123,9 +123,8 @@ describe('kr admin backup', () => {
     const publishing = Promise.all(
       Array.from({ length: PUBLISHERS }, () => keepPublishing(seen, () => isOver)),
     );
-    const reached = async (count: number): Promise<void> => {
-      while (seen.packages.length < count) await Promise.race([publishing, author.call('GET', '/records')]);
-    };
+    const reached = (count: number) =>
+      Promise.race([publishing, until(() => seen.packages.length >= count, { what: 'the publishers' })]);
     await reached(2 * PUBLISHERS);
     before = { packages: [...seen.packages], drafts: [...seen.drafts] };
     documents = await documentsOf(before);

@@ -2,11 +2,16 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, FilesListing, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { httpClient } from './story/http-client.ts';
 import { link, upload } from './story/stories.ts';
+
+let system: SharedSystem;
+beforeAll(async () => {
+  system = await sharedSystem();
+});
+afterAll(() => system?.stop());
 
 /** Every address anywhere in an answer, up to its path. */
 function originsIn(value: unknown): string[] {
@@ -33,7 +38,7 @@ function get(url: string, headers: Record<string, string>): Promise<{ status: nu
 }
 
 /** One of each answer that has links. */
-async function allAnswers(system: SharedSystem, headers: Record<string, string> = {}): Promise<unknown[]> {
+async function allAnswers(headers: Record<string, string> = {}): Promise<unknown[]> {
   const author = httpClient(system.baseUrl, system.token);
   const json = recordDocument('Seen from outside', { withFiles: true });
   const draft = await author.sure<Entity>('POST', '/records', { json });
@@ -53,74 +58,14 @@ async function allAnswers(system: SharedSystem, headers: Record<string, string> 
   ];
 }
 
-describe('a system with a public base URL', () => {
-  let system: TestSystem;
-  beforeAll(async () => {
-    system = await startSystem({ environment: { PUBLIC_BASE_URL: 'https://hub.example.org/repository/' } });
-  });
-  afterAll(() => system?.stop());
-
-  test('starts every link with it, for any request', async () => {
-    const said = {
-      'x-forwarded-host': 'evil.example',
-      'x-forwarded-proto': 'http',
-      forwarded: 'host=evil.example',
-    };
-    const answers = await allAnswers(system, said);
-    expect(originsOf(...answers)).toEqual(['https://hub.example.org/repository']);
-  });
-
-  test('does not believe a Host header either', async () => {
-    const answer = await get(`${system.baseUrl}/api/search`, { host: 'evil.example' });
-    expect(originsOf(answer.body)).toEqual(['https://hub.example.org/repository']);
-  });
-});
-
-describe('a system behind a trusted proxy', () => {
-  let system: TestSystem;
-  beforeAll(async () => {
-    system = await startSystem({ environment: { TRUSTED_PROXIES: 'loopback' } });
-  });
-  afterAll(() => system?.stop());
-
-  test.each<{ name: string; headers: Record<string, string>; origin: string }>([
-    {
-      name: 'X-Forwarded-*',
-      headers: { 'x-forwarded-host': 'hub.example.org', 'x-forwarded-proto': 'https' },
-      origin: 'https://hub.example.org',
-    },
-    {
-      name: 'the client’s own of a chain',
-      headers: { 'x-forwarded-host': 'hub.example.org, inner.example', 'x-forwarded-proto': 'https, http' },
-      origin: 'https://hub.example.org',
-    },
-  ])('starts its links as $name specifies', async ({ headers, origin }) => {
-    const answers = await allAnswers(system, headers);
-    expect(originsOf(...answers)).toEqual([origin]);
-  });
-
-  test('refuses a forwarded host that is none', async () => {
-    const { status } = await get(`${system.baseUrl}/api/search`, {
-      'x-forwarded-host': 'evil.example/x?"><script>',
-    });
-    expect(status).toBe(400);
-  });
-});
-
 describe('a system that trusts no proxy', () => {
-  let system: SharedSystem;
-  beforeAll(async () => {
-    system = await sharedSystem();
-  });
-  afterAll(() => system?.stop());
-
   test('starts its links with the host of the request, ignoring forwarding headers', async () => {
     const said = {
       'x-forwarded-host': 'evil.example',
       'x-forwarded-proto': 'https',
       forwarded: 'host=evil.example',
     };
-    const answers = await allAnswers(system, said);
+    const answers = await allAnswers(said);
     expect(originsOf(...answers)).toEqual([system.baseUrl]);
   });
 
@@ -156,5 +101,52 @@ describe('a system that trusts no proxy', () => {
     const [stored = entry] = entries;
     const read = await author.call('GET', link(stored, 'content'));
     expect([stored.key, read.status, read.text]).toEqual(['ü & ? #1 %41.txt', 200, 'bytes']);
+  });
+});
+
+describe('a system with a public base URL', () => {
+  beforeAll(() => system.relaunch('gateway', { PUBLIC_BASE_URL: 'https://hub.example.org/repository/' }));
+
+  test('starts every link with it, for any request', async () => {
+    const said = {
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'http',
+      forwarded: 'host=evil.example',
+    };
+    const answers = await allAnswers(said);
+    expect(originsOf(...answers)).toEqual(['https://hub.example.org/repository']);
+  });
+
+  test('does not believe a Host header either', async () => {
+    // Without hits, whose metadata may contain any links.
+    const answer = await get(`${system.baseUrl}/api/search?q=xylocopa`, { host: 'evil.example' });
+    expect(originsOf(answer.body)).toEqual(['https://hub.example.org/repository']);
+  });
+});
+
+describe('a system behind a trusted proxy', () => {
+  beforeAll(() => system.relaunch('gateway', { TRUSTED_PROXIES: 'loopback' }));
+
+  test.each<{ name: string; headers: Record<string, string>; origin: string }>([
+    {
+      name: 'X-Forwarded-*',
+      headers: { 'x-forwarded-host': 'hub.example.org', 'x-forwarded-proto': 'https' },
+      origin: 'https://hub.example.org',
+    },
+    {
+      name: 'the client’s own of a chain',
+      headers: { 'x-forwarded-host': 'hub.example.org, inner.example', 'x-forwarded-proto': 'https, http' },
+      origin: 'https://hub.example.org',
+    },
+  ])('starts its links as $name specifies', async ({ headers, origin }) => {
+    const answers = await allAnswers(headers);
+    expect(originsOf(...answers)).toEqual([origin]);
+  });
+
+  test('refuses a forwarded host that is none', async () => {
+    const { status } = await get(`${system.baseUrl}/api/search`, {
+      'x-forwarded-host': 'evil.example/x?"><script>',
+    });
+    expect(status).toBe(400);
   });
 });

@@ -126,8 +126,8 @@ async function publishedRecord(): Promise<Entity> {
   return publish(author, draft);
 }
 
-/** Problems that the browser and axe report on a page. */
-async function problemsOf(page: Page, path: string): Promise<string[]> {
+/** Everything that the browser reports on its pages, apart from answers that are expected. */
+function watchProblems(page: Page): string[] {
   const problems: string[] = [];
   const isExpected = (text: string): boolean => /status of (?:403|404|410)/.test(text);
   page.on('console', (message) => {
@@ -139,23 +139,31 @@ async function problemsOf(page: Page, path: string): Promise<string[]> {
     if (url.protocol.startsWith('http') && url.origin !== system.baseUrl)
       problems.push(`requests ${url.href}`);
   });
+  return problems;
+}
+
+/** Opens a path, and returns what axe and the layout report on it. */
+async function problemsOf(page: Page, path: string): Promise<string[]> {
   await page.goto(`${system.baseUrl}${path}`);
   await page.evaluate(AXE);
   const violations = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
+      axe: {
+        run(options: { resultTypes: string[] }): Promise<{
+          violations: { id: string; impact: string; nodes: { html: string }[] }[];
+        }>;
+      };
     };
-    return (await axe.run()).violations.map(({ id, impact, nodes }) => ({
-      id,
-      impact,
-      html: nodes[0]?.html,
-    }));
+    const result = await axe.run({ resultTypes: ['violations'] });
+    return result.violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes[0]?.html }));
   });
-  for (const { id, impact, html } of violations)
-    if (impact === 'serious' || impact === 'critical') problems.push(`${impact}: ${id} at ${html}`);
-  const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-  if (Number(overflow) > 0) problems.push(`is ${overflow} px too wide`);
-  return problems;
+  const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
+  return [
+    ...violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, impact, html }) => `${impact}: ${id} at ${html}`),
+    ...(overflow > 0 ? [`is ${overflow} px too wide`] : []),
+  ];
 }
 
 if ('missing' in found) test.skip(`pages in a browser (${found.missing})`, () => {});
@@ -163,16 +171,18 @@ else {
   describe.each(Object.entries(DEVICES))('on a %s', (device, options) => {
     test('every page is accessible, fits and loads nothing from elsewhere', async () => {
       const problems: Record<string, string[]> = {};
+      // The policy of the pages forbids the scripts of axe.
+      const context = await browser.newContext({ ...options, bypassCSP: true });
+      const page = await context.newPage();
+      const reported = watchProblems(page);
       for (const [name, path] of Object.entries(pages)) {
-        // The policy of the pages forbids the scripts of axe.
-        const context = await browser.newContext({ ...options, bypassCSP: true });
-        const page = await context.newPage();
         const own = await problemsOf(page, path);
-        if (own.length > 0) problems[name] = own;
         const file = `${name}-${device.replace(/\W+/g, '-')}.png`;
         await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
-        await context.close();
+        own.push(...reported.splice(0));
+        if (own.length > 0) problems[name] = own;
       }
+      await context.close();
       expect(problems).toEqual({});
     });
   });

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ServiceName, ServiceVariables } from '@kr/local-stack';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity, FilesListing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { EXAMPLE_FOLDERS } from './story/example-package.ts';
@@ -21,17 +21,10 @@ const DEFAULTS = {
   RATE_LIMIT_FAILED_CREDENTIALS: '60',
 };
 
-let system: TestSystem;
-/** The start options of each service. */
-const environments = new Map<ServiceName, ServiceVariables>();
+let system: SharedSystem;
 beforeAll(async () => {
-  system = await startSystem({
-    environment: DEFAULTS,
-    environmentOf: async (service, environment) => {
-      environments.set(service, environment);
-      return environment;
-    },
-  });
+  system = await sharedSystem();
+  await system.relaunch('gateway', DEFAULTS);
 });
 afterAll(() => system?.stop());
 
@@ -342,17 +335,11 @@ describe('a service without a secret', () => {
   };
   const services = Object.entries(SECRETS) as [ServiceName, readonly string[]][];
 
-  function environmentOf(service: ServiceName): ServiceVariables {
-    const environment = environments.get(service);
-    if (environment === undefined) throw new Error(`${service} was not started`);
-    return environment;
-  }
-
   const without = (environment: ServiceVariables, names: readonly string[]): ServiceVariables =>
     Object.fromEntries(Object.entries(environment).filter(([name]) => !names.includes(name)));
 
   test.each(services)('%s: all of them are known here', (service, secrets) => {
-    const given = Object.keys(environmentOf(service)).filter((name) => /_KEYS?$/.test(name));
+    const given = Object.keys(system.environments[service]).filter((name) => /_KEYS?$/.test(name));
     expect(given.filter((name) => !(name in process.env)).sort()).toEqual(secrets);
   });
 
@@ -362,7 +349,7 @@ describe('a service without a secret', () => {
       const { readConfig } = (await import(resolve(project, `services/${service}/src/config.ts`))) as {
         readConfig: (environment: ServiceVariables) => unknown;
       };
-      const environment = environmentOf(service);
+      const environment = system.environments[service];
       expect(() => readConfig(environment)).not.toThrow();
       for (const name of secrets) {
         const problem = { message: expect.stringMatching(`1 problem.*\n  ${name} `) };
@@ -377,7 +364,7 @@ describe('a service without a secret', () => {
 
   test.each(services)('%s: does not start, and reports it', async (service, secrets) => {
     const started = run(process.execPath, [resolve(project, `services/${service}/src/main.ts`)], {
-      env: without(environmentOf(service), secrets),
+      env: without(system.environments[service], secrets),
       timeout: 120_000,
     });
     const problem = { code: 1, stderr: expect.stringContaining(`has ${secrets.length} problem(s)`) };

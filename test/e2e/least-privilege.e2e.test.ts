@@ -8,7 +8,7 @@ import { createClient } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { httpClient } from './story/http-client.ts';
@@ -74,17 +74,11 @@ const DURABLES: Partial<Record<Service, readonly string[]>> = {
   search: ['search-index'],
 };
 
-let system: TestSystem;
-const environments: Partial<Record<Service, Readonly<Record<string, string | undefined>>>> = {};
+let system: SharedSystem;
 const opened: { close(): unknown }[] = [];
 
 beforeAll(async () => {
-  system = await startSystem({
-    environmentOf: async (service, environment) => {
-      environments[service] = environment;
-      return environment;
-    },
-  });
+  system = await sharedSystem();
 });
 afterAll(async () => {
   for (const one of opened) await one.close();
@@ -92,7 +86,7 @@ afterAll(async () => {
 });
 
 function variable(service: Service, name: string): string {
-  const value = environments[service]?.[name];
+  const value = system.environments[service][name];
   if (value === undefined) throw new Error(`${service} has no ${name}`);
   return value;
 }
@@ -101,8 +95,8 @@ function variable(service: Service, name: string): string {
 function keyFor(callee: Service, caller: Caller): string {
   const name = `${callee.toUpperCase().replace('-', '_')}_KEY`;
   if (caller === 'operator') return /operator=([^,]+)/.exec(variable(callee, 'CALLER_KEYS'))?.[1] ?? '';
-  const own = environments[caller]?.[name];
-  return own ?? environments[caller]?.['PACKAGES_KEY'] ?? 'x'.repeat(43);
+  const own = system.environments[caller][name];
+  return own ?? system.environments[caller]['PACKAGES_KEY'] ?? 'x'.repeat(43);
 }
 
 type AnyClient = Record<string, (request: object, principal: object) => Promise<unknown>>;

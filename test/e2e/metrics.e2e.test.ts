@@ -19,22 +19,24 @@ const PATIENT = { timeoutMs: 60_000, everyMs: 100 };
 
 let system: TestSystem;
 let author: HttpClient;
-const ports = new Map<Part, number>();
+const ports = new Map<string, number>();
 beforeAll(async () => {
+  for (const part of PARTS) ports.set(part, await freePort());
   system = await startSystem({
     skipsDriftCheck: true,
     settings: { publishLeaseMs: 4_000, publishReachMs: 6_000, publishDeadlineMs: 600_000 },
+    environmentOf: async (service, environment) => {
+      const port = ports.get(service);
+      if (port === undefined) return environment;
+      return {
+        ...environment,
+        OTEL_METRICS_EXPORTER: 'prometheus',
+        OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1',
+        OTEL_EXPORTER_PROMETHEUS_PORT: String(port),
+        OTEL_TRACES_EXPORTER: 'none',
+      };
+    },
   });
-  for (const part of PARTS) {
-    const port = await freePort();
-    ports.set(part, port);
-    await system.relaunch(part, {
-      OTEL_METRICS_EXPORTER: 'prometheus',
-      OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1',
-      OTEL_EXPORTER_PROMETHEUS_PORT: String(port),
-      OTEL_TRACES_EXPORTER: 'none',
-    });
-  }
   author = oneTryClient(system.baseUrl, system.token);
 });
 afterAll(() => system?.stop());

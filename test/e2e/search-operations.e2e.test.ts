@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
@@ -154,6 +155,7 @@ describe('kr admin search', () => {
         totals.add(
           answer.status === 503 ? 6 : answer.status === 200 ? answer.body.hits.total : answer.status,
         );
+        await sleep(50);
       }
     })();
     try {

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
+import pg from 'pg';
 import type { Entity, Listing } from './story/answers.ts';
 import { recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
@@ -105,5 +107,49 @@ describe('a download', () => {
     await publish(author, withFile);
     const anyone = download(httpClient(system.baseUrl), `/records/${withFile.id}/files/a.txt/content`);
     expect(await statements.of(anyone)).toBe(0);
+  });
+});
+
+describe('a publish', () => {
+  /** The decision is delivered after the answer, so counting ends with the answer. */
+  const TOLD_LATE = 'publish.decide-files.before:pause:1500,publish.decide-records.before:pause:1500';
+  /** Other chores of the services fall into some of them, never into all, however slow the machine is. */
+  const MOST_TRIES = 20;
+  let packages: pg.Client;
+  beforeAll(async () => {
+    await system.relaunch('packages', { FAILPOINT: TOLD_LATE });
+    packages = new pg.Client(system.databaseUrls.packages);
+    await packages.connect();
+  });
+  afterAll(() => packages?.end());
+
+  async function isBeingToldOf(packageId: string): Promise<boolean> {
+    const query = `select from publication where entity_id = $1 and state <> 'DONE'`;
+    const { rows } = await packages.query(query, [packageId]);
+    return rows.length > 0;
+  }
+
+  /** The fewest of several tries; tries end when the expected number is reached. */
+  async function untilAnswered(resources: number, expected: number): Promise<number> {
+    let fewest = Number.POSITIVE_INFINITY;
+    for (let tries = 0; tries < MOST_TRIES && fewest > expected; tries += 1) {
+      const { main } = await packageOfResources(author, `Package of ${resources}`, resources);
+      // A personal listing waits for the events of recent writes.
+      await author.sure('GET', '/user/search?size=1');
+      fewest = Math.min(fewest, await statements.during(() => publish(author, main)));
+      // Late deliveries are not counted for another request.
+      await until(async () => !(await isBeingToldOf(main.id)));
+    }
+    return fewest;
+  }
+
+  // The token, what is published, the publication with the lock, pending restrictions, the draft once more, and the published package: one each.
+  // Three for the seal, four for the vote, four for the commit; these three are transactions, with BEGIN and COMMIT.
+  test('takes 17 statements in 3 transactions up to the answer, however many resources there are', async () => {
+    const expected = 17 + 6;
+    expect([await untilAnswered(1, expected), await untilAnswered(10, expected)]).toEqual([
+      expected,
+      expected,
+    ]);
   });
 });

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage, type RequestOptions } fro
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity, FileEntry, FilesListing } from '../e2e/story/answers.ts';
 import { recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
@@ -19,18 +19,18 @@ const UNDER_WAY = 32 * MIB;
 const ZEROS = Buffer.alloc(MIB);
 const PATIENCE_MS = scaled(300_000, 1_800_000);
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let draft: Entity;
 beforeAll(async () => {
-  system = await startSystem({
-    // The draft has room for one file of the greatest size: what is left of another would keep it out.
-    environment: { MAX_FILE_BYTES: String(LIMIT), MAX_BYTES_PER_ENTITY: String(LIMIT) },
-  });
+  system = await sharedSystem();
+  // The draft has room for one file of the greatest size: what is left of another would keep it out.
+  await system.relaunch('files', { MAX_FILE_BYTES: String(LIMIT), MAX_BYTES_PER_ENTITY: String(LIMIT) });
   author = httpClient(system.baseUrl, system.token);
   draft = await author.sure<Entity>('POST', '/records', {
     json: recordDocument('Too much', { withFiles: true }),
   });
+  for (const name of await storedFiles()) deleted.add(name);
 });
 afterAll(() => system?.stop());
 
@@ -75,8 +75,8 @@ async function sendZeros(
   return { ...heard, sent };
 }
 
-/** Bytes stored and deleted again: garbage collection removes them later. */
-const deleted = new Set(['store-id']);
+/** Bytes of earlier tests, and those deleted again: garbage collection removes them later. */
+const deleted = new Set<string>();
 
 async function storedFiles(): Promise<string[]> {
   const entries = await readdir(system.filesDir, { recursive: true, withFileTypes: true });

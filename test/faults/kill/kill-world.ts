@@ -40,7 +40,7 @@ export async function startKillWorld(): Promise<KillWorld> {
     async reached(...targets) {
       for (const target of targets) {
         const isReached = async () => (await author.call('GET', target)).status < 500;
-        await until(isReached, { everyMs: 50, what: `an answer to GET ${target}` });
+        await until(isReached, { what: `an answer to GET ${target}` });
       }
     },
     async stop() {

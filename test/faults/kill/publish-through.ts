@@ -12,7 +12,7 @@ import { lostFiles, type PackageWithFiles, packageWithFiles, sightOf } from './p
 /** Watching all of a large package would be most of the load. */
 const MOST_WATCHED = 10;
 const WATCH_EVERY_MS = 200;
-const READ_EVERY_MS = 20;
+const READ_EVERY_MS = 100;
 /** Allowed answers to an attempt while processes die. */
 const UNANSWERED = [0, 409, 503];
 
