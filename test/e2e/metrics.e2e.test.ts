@@ -199,7 +199,7 @@ test('the index shows its delay, refused events, and differences', async () => {
   } finally {
     await client.end();
   }
-  const page = await readFile(resolve(import.meta.dirname, '../../docs/search.md'), 'utf8');
+  const page = await readFile(resolve(import.meta.dirname, '../../docs/operations/search.md'), 'utf8');
   const names = [...(await scrape('search')).matchAll(/^# TYPE (search_\S+)/gm)].map(([, name = '']) => name);
   expect({ some: names.length > 6, untold: names.filter((name) => !page.includes(`\`${name}\``)) }).toEqual({
     some: true,

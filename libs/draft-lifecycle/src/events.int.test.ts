@@ -197,9 +197,6 @@ describe('the index', () => {
       ownerId: 'owner',
       recordAccess: 'restricted',
       versionIndex: 1,
-      isLatest: true,
-      isLatestDraft: true,
-      hasDraft: true,
       createdAt: { seconds: '1767225600', nanos: 0 },
       updatedAt: { seconds: '1767225600', nanos: 0 },
     };

@@ -22,10 +22,10 @@ INSERT INTO index_state DEFAULT VALUES;
 -- The last operation of each kind on the whole index, or the one that is running.
 CREATE TABLE index_operation (
   name     text        PRIMARY KEY CHECK (name IN ('reindex', 'drift')),
-  begun_at timestamptz NOT NULL,
+  started_at timestamptz NOT NULL,
   -- Null: it is running, or its process ended and it has to be done again.
   ended_at timestamptz,
   report   jsonb       NOT NULL DEFAULT '{}'
 );
 -- The first drift check is due one interval after this.
-INSERT INTO index_operation (name, begun_at) VALUES ('drift', now());
+INSERT INTO index_operation (name, started_at) VALUES ('drift', now());

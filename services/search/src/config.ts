@@ -18,7 +18,6 @@ import {
   VOCABULARY_DIR,
   variables,
 } from '@kr/service-config';
-import { QUERY_LIMITS, type QueryLimits } from './query/query-tree.ts';
 
 export interface ServiceAddress {
   /** `host:port`. */
@@ -34,37 +33,26 @@ export interface ElasticsearchConfig {
   login: { apiKey: string } | null;
   /** The prefix of its indexes' names. */
   indexPrefix: string;
-  /** Further copies of the index on other nodes. */
+  /** Replicas of the index on other nodes. */
   replicas: number;
 }
 
 export type EngineConfig = { kind: 'postgres' } | ElasticsearchConfig;
 
 export interface SearchConfig extends ServiceConfig {
-  /** Where documents are kept and found. Dead letters and who keeps the index up are in the database all the same. */
+  /** Where documents are stored and searched. The state of the index and dead letters are always in the database. */
   engine: EngineConfig;
   natsUrls: readonly string[];
   records: ServiceAddress;
   packages: ServiceAddress;
-  /** Milliseconds that a call of another service may take. */
+  /** Timeout of calls to other services in milliseconds. */
   rpcDeadlineMs: number;
-  /** Milliseconds that all engine statements of a search may take, with waiting for a connection. */
+  /** Timeout of all engine statements of a search in milliseconds, with the wait for a connection. */
   searchTimeoutMs: number;
   /** Searches that run in the engine at once; more wait. */
   searchConnections: number;
-  /** The longest wait of a personal listing for the caller's recent writes, in milliseconds. */
+  /** Maximum time that a personal listing waits for the caller's recent writes, in milliseconds. */
   ownWritesWaitMs: number;
-  /** Percent of the time that building the index takes while there are searches. */
-  buildSharePercent: number;
-  /** Milliseconds from one comparison of the index with the services to the next; 0: none but those of operators. */
-  driftCheckEveryMs: number;
-  /** The largest page of hits. */
-  maxPageSize: number;
-  /** How many hits can be paged through. */
-  window: number;
-  /** The maximum number of suggestions. */
-  maxSuggestions: number;
-  queryLimits: QueryLimits;
   /** Folder with the operator's additions to vocabularies; empty: none. */
   vocabularyDir: string;
 }
@@ -128,12 +116,6 @@ export function readConfig(env: Environment): SearchConfig {
     searchTimeoutMs: constant(env, 'searchTimeoutMs', 2_000),
     searchConnections: service.SEARCH_CONNECTIONS,
     ownWritesWaitMs: constant(env, 'ownWritesWaitMs', 3_000),
-    buildSharePercent: 50,
-    driftCheckEveryMs: 86_400_000,
-    maxPageSize: 1_000,
-    window: 10_000,
-    maxSuggestions: 50,
-    queryLimits: QUERY_LIMITS,
     vocabularyDir: service.VOCABULARY_DIR,
   };
 }

@@ -1,8 +1,4 @@
-import { migrate } from '@kr/schema-migration';
-import { readDatabaseUrlAlone } from '@kr/service-config';
-import { createLogger } from '@kr/telemetry';
+import { runMigrations } from '@kr/service-host';
 import { SCHEMA } from './schema.ts';
 
-const logger = createLogger('search');
-await migrate({ databaseUrl: readDatabaseUrlAlone(process.env), sets: SCHEMA, logger });
-logger.info('the schema is up to date');
+await runMigrations('search', process.env, SCHEMA);

@@ -1,13 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { FaultProxy, freshDatabase, openElasticsearch, until } from '@kr/testbed';
 import type { EngineConfig } from './config.ts';
 import { aSearch, idsOf } from './index/testing/a-search.ts';
 import { anEntity } from './index/testing/an-entity.ts';
 import { fill } from './index/testing/tested-index.ts';
-import { SEARCH_MIGRATIONS } from './migrations.ts';
 import { openIndex } from './open-index.ts';
+import { SCHEMA } from './schema.ts';
 
 const elasticsearch = await openElasticsearch();
 if ('missing' in elasticsearch) test.skip(`changing engines (${elasticsearch.missing})`, () => {});
@@ -15,7 +14,7 @@ else {
   const { url, freshPrefix, removeIndexes } = elasticsearch;
   test('an index is unchanged, unless another engine had the live one meanwhile: then it starts empty', async () => {
     const database = await freshDatabase();
-    await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
+    await migrate({ databaseUrl: database.url, sets: SCHEMA });
     const postgres: EngineConfig = { kind: 'postgres' };
     const indexPrefix = freshPrefix();
     const search: EngineConfig = {
@@ -57,7 +56,7 @@ else {
 
   test('a late Elasticsearch is awaited, and its loss is reported', async () => {
     const database = await freshDatabase();
-    await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
+    await migrate({ databaseUrl: database.url, sets: SCHEMA });
     const proxy = await FaultProxy.start(new URL(url).host);
     const indexPrefix = freshPrefix();
     const throughProxy = new URL(proxy.urlThrough(url));

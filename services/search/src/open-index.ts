@@ -17,7 +17,7 @@ export interface OpenIndex {
 
 /**
  * The index in the configured engine.
- * @throws Error when its database does not exist, or Elasticsearch refuses, or is unavailable for ten minutes
+ * @throws Error when its database does not exist, or Elasticsearch rejects the requests or is unavailable for ten minutes
  */
 export async function openIndex(
   { engine: config, databaseUrl, searchTimeoutMs, searchConnections }: IndexSettings,
@@ -43,7 +43,7 @@ export async function openIndex(
   return { index, checks: { elasticsearch: async () => engine.check((await readLive()) ?? '') } };
 }
 
-/** Elasticsearch may be starting too, and takes long. A deployment times out later than this. */
+/** Elasticsearch may be starting too, which is slow. A deployment times out later than this. */
 const ARRIVAL_TIMEOUT_MS = 600_000;
 const RETRY_MS = 1_000;
 

@@ -3,13 +3,13 @@ import { migrate } from '@kr/schema-migration';
 import { type FreshDatabase, freshDatabase } from '@kr/testbed';
 import type pg from 'pg';
 import { openIndexState } from './index/index-state.ts';
-import { SEARCH_MIGRATIONS } from './migrations.ts';
 import { openPool } from './open-pool.ts';
+import { SCHEMA } from './schema.ts';
 
 let database: FreshDatabase;
 beforeAll(async () => {
   database = await freshDatabase();
-  await migrate({ databaseUrl: database.url, sets: [SEARCH_MIGRATIONS] });
+  await migrate({ databaseUrl: database.url, sets: SCHEMA });
 });
 afterAll(() => database.drop());
 
@@ -17,8 +17,8 @@ test('a connection that ends between two statements of a writer fails its work, 
   const pool = openPool({ connectionString: database.url, max: 2 });
   const state = openIndexState({ databaseUrl: database.url, timeoutMs: 60_000 });
   try {
-    const lost = state.inTurn(async (turn) => {
-      const client = turn as pg.PoolClient;
+    const lost = state.transact(async (tx) => {
+      const client = tx as pg.PoolClient;
       const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
       const ended = new Promise<void>((heard) => client.once('end', () => heard()));
       await pool.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
@@ -26,7 +26,7 @@ test('a connection that ends between two statements of a writer fails its work, 
       await client.query('select');
     });
     await expect(lost).rejects.toThrow();
-    await state.inTurn(async (turn) => void (await turn.query('select')));
+    await state.transact(async (tx) => void (await tx.query('select')));
   } finally {
     await Promise.all([pool.end(), state.stop()]);
   }

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Connections whose end is reported by the statement that finds them closed; the pool opens others. */
+/** A pool that replaces lost connections; the statement that finds one closed fails. */
 export function openPool(config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool(config);
   // NOTE: an error event without a listener ends the process, of an idle connection and of an active one.

@@ -23,7 +23,6 @@ import pg from 'pg';
 import { openPostgresIndex } from './index/testing/a-postgres-index.ts';
 import { anEntity, anIndexDocument, type EntityTraits } from './index/testing/an-entity.ts';
 import type { PatientIndex } from './index/testing/tested-index.ts';
-import { QUERY_LIMITS } from './query/query-tree.ts';
 import { startSearchService } from './service.ts';
 
 const key = () => randomBytes(24).toString('hex');
@@ -114,12 +113,6 @@ describe('the search service', () => {
         searchTimeoutMs: 60_000,
         searchConnections: 2,
         ownWritesWaitMs: 30_000,
-        buildSharePercent: 50,
-        driftCheckEveryMs: 0,
-        maxPageSize: 1_000,
-        window: 10_000,
-        maxSuggestions: 50,
-        queryLimits: QUERY_LIMITS,
         vocabularyDir: '',
       },
       logger,
@@ -318,7 +311,7 @@ describe('the search service', () => {
     }
   });
 
-  test('waits for the package that brings what is known to be published', async () => {
+  test('waits for the package whose event reveals a published resource', async () => {
     records.push({ id: 'brought', form: 'draft', ownerId: 'ann' });
     const listed = async (publishedIds: string[]) => {
       const listing = 'LISTING_CONTEXT_RESOURCES';
@@ -351,7 +344,7 @@ describe('the search service', () => {
     ]);
   });
 
-  test('lists what there is when what it lacks cannot be had in time', async () => {
+  test('lists the indexed resources when missing ones cannot be fetched in time', async () => {
     const { hits } = await search.search(
       { listing: 'LISTING_DRAFT_RESOURCES', onlyIds: ['draft-record', 'slow-record'] },
       ANN,

@@ -8,12 +8,11 @@ import { type RunningService, startService } from '@kr/service-host';
 import type { Logger } from '@kr/telemetry';
 import type { SearchConfig } from './config.ts';
 import { applyEvents, INDEXED_SUBJECTS } from './consume/apply-events.ts';
-import { awaitIndex, awaitWrites } from './consume/await-writes.ts';
-import { pauseUnlessStopped, withThrottle } from './consume/pages.ts';
-import type { RefreshDeps } from './consume/refresh-listed.ts';
-import { refreshEmbargoes } from './consume/refresh-listed.ts';
+import { awaitEvents, awaitIndex, awaitWrites } from './consume/await-events.ts';
 import { openIndex } from './open-index.ts';
 import { openPool } from './open-pool.ts';
+import { startMaintenance } from './operations/maintain-index.ts';
+import { withThrottle } from './operations/pages.ts';
 import { startOperations } from './operations/start-operations.ts';
 import { SCHEMA } from './schema.ts';
 import { backfillMissing } from './search/backfill-missing.ts';
@@ -22,51 +21,47 @@ import { search } from './search/search.ts';
 import { suggest } from './search/suggest.ts';
 import { lifecycleSource } from './sources/lifecycle-source.ts';
 
-/** A batch costs as much as some ten documents; searches may be that much behind. */
+/** A batch costs as much as some ten documents; the index lags by this much. */
 const BATCH_EVERY_MS = 250;
-const UPKEEP_INTERVAL_MS = 60_000;
-/** For events of a whole build in flight; afterwards the check is repeated. */
+/** Percent of the time that work on the whole index uses while there are searches. */
+const BUILD_SHARE_PERCENT = 50;
+const DRIFT_CHECK_EVERY_MS = 86_400_000;
+/** For all events of a build in flight; afterwards the check is repeated. */
 const ARRIVAL_TIMEOUT_MS = 30_000;
-/** Longer than the stream keeps events: no event older than a deleted tombstone can still arrive. */
-const TOMBSTONE_LIFE_MS = 30 * 86_400_000;
 
 const CALLERS: Callers<Definitions['search']> = {
   gateway: ['Search', 'Suggest', 'AwaitIndex'],
   operator: ['DescribeIndex', 'StartReindex', 'CheckDrift'],
 };
 
-/** @throws Error when the database is not there, a migration fails or a port is taken */
-export async function startSearchService(config: SearchConfig, logger: Logger): Promise<RunningService> {
+/** @throws Error when the database is unavailable, a migration fails or a port cannot be bound */
+export function startSearchService(config: SearchConfig, logger: Logger): Promise<RunningService> {
   return startService({ name: 'search', config, schema: SCHEMA, logger }, () => open(config, logger));
 }
 
 async function open(config: SearchConfig, logger: Logger) {
-  const databaseUrl = config.databaseUrl.href;
+  const now = () => new Date();
   const folder = openVocabularies(config.vocabularyDir, (error) =>
     logger.error({ err: error }, 'vocabulary file ignored'),
   );
+  const clientOf = (audience: 'records' | 'packages') =>
+    createClient(definitions.lifecycle, {
+      ...config[audience],
+      audience,
+      caller: 'search',
+      defaultTimeoutMs: config.rpcDeadlineMs,
+    });
+  const clients = { record: clientOf('records'), package: clientOf('packages') };
+  const source = lifecycleSource(clients, folder.vocabularies);
 
-  const now = () => new Date();
   const stopping = new AbortController();
   const opened = await openIndex(config, logger);
-  const { index, throttle } = withThrottle(opened.index, config.buildSharePercent, stopping.signal);
-  const records = createClient(definitions.lifecycle, {
-    ...config.records,
-    audience: 'records',
-    caller: 'search',
-    defaultTimeoutMs: config.rpcDeadlineMs,
-  });
-  const packages = createClient(definitions.lifecycle, {
-    ...config.packages,
-    audience: 'packages',
-    caller: 'search',
-    defaultTimeoutMs: config.rpcDeadlineMs,
-  });
-  const source = lifecycleSource({ record: records, package: packages }, folder.vocabularies);
-
+  const { index, throttle } = withThrottle(opened.index, BUILD_SHARE_PERCENT, stopping.signal);
+  const databaseUrl = config.databaseUrl.href;
   const pool = openPool({ connectionString: databaseUrl, max: 2 });
-  const bus = connectBus({ servers: config.natsUrls, name: 'search', logger });
   const database = sqlOn(pool);
+
+  const bus = connectBus({ servers: config.natsUrls, name: 'search', logger });
   const consumer = startConsumer<(typeof INDEXED_SUBJECTS)[number]>({
     connection: bus,
     durable: 'search-index',
@@ -77,88 +72,63 @@ async function open(config: SearchConfig, logger: Logger) {
     recover: () => operations.rebuild(),
     logger,
   });
-
-  const sentBy = (client: typeof records) => async (timeoutMs: number) => {
-    const wait = { timeoutMs: Math.max(1, Math.round(timeoutMs)) };
-    return (await client.awaitEventsSent({}, servicePrincipal('search'), wait)).areSent;
+  const sentBy = (client: typeof clients.record) => async (timeoutMs: number) => {
+    const options = { timeoutMs: Math.max(1, Math.round(timeoutMs)) };
+    return (await client.awaitEventsSent({}, servicePrincipal('search'), options)).areSent;
   };
   const arrival = {
-    senders: { record: sentBy(records), package: sentBy(packages) },
+    senders: { record: sentBy(clients.record), package: sentBy(clients.package) },
     consumer,
     checkBus: () => bus.check(),
+    logger,
   };
-
-  const hasArrived = async () => {
-    const areSent = await Promise.all(Object.values(arrival.senders).map((sent) => sent(ARRIVAL_TIMEOUT_MS)));
-    return areSent.every(Boolean) && consumer.whenCaughtUp({ timeoutMs: ARRIVAL_TIMEOUT_MS });
-  };
-  const upkeep = keepUp({ index, source, logger, signal: stopping.signal }, now);
-
+  const awaitArrival = awaitEvents(arrival);
   const operations = startOperations({
     index,
     source,
     throttle,
     consumer,
-    hasArrived,
+    hasArrived: () => awaitArrival(ARRIVAL_TIMEOUT_MS),
     pool,
     databaseUrl,
-    driftCheckEveryMs: config.driftCheckEveryMs,
+    driftCheckEveryMs: DRIFT_CHECK_EVERY_MS,
     now,
     logger,
   });
 
-  const { maxPageSize, window, queryLimits, maxSuggestions } = config;
-  const limits = { maxPageSize, window, query: queryLimits };
   const turns = fairTurns(config.searchConnections);
   const openTime = engineTime({ turns, limitMs: config.searchTimeoutMs, elapsed: () => performance.now() });
   const searching = {
     vocabularies: folder.vocabularies,
     openTime,
     index,
-    limits,
     now,
-    awaitWrites: awaitWrites({ ...arrival, timeoutMs: config.ownWritesWaitMs, logger }),
+    awaitWrites: awaitWrites(arrival),
     backfillMissing: backfillMissing({ index, source, logger }),
-    eventsWaitMs: config.ownWritesWaitMs,
+    maxWaitMs: config.ownWritesWaitMs,
   };
-  const suggestLimits = { maxSuggestions, maxLength: queryLimits.maxLength };
   const handlers: Handlers<Definitions['search']> = {
-    Search: (request, call) => search(searching, request, call),
-    Suggest: (request, { principal }) =>
-      suggest({ index, openTime, limits: suggestLimits, now }, request, principal),
-    AwaitIndex: awaitIndex({ ...arrival, now, logger }),
+    Search: search(searching),
+    Suggest: suggest(searching),
+    AwaitIndex: awaitIndex(arrival),
     ...operations.handlers,
   };
   return {
     services: [{ definition: definitions.search, handlers, callers: CALLERS }],
     database,
     checks: opened.checks,
-    observed: { bus: bus.check },
+    observed: { bus: () => bus.check() },
     consumers: [consumer],
-    background: [{ stop: () => stopping.abort() }, folder, operations],
+    background: [
+      { stop: () => stopping.abort() },
+      folder,
+      operations,
+      startMaintenance({ index, source, logger, now }),
+    ],
     close: async () => {
-      await Promise.all([bus.close(), upkeep]);
-      records.close();
-      packages.close();
+      await bus.close();
+      for (const client of Object.values(clients)) client.close();
       await Promise.all([index.stop(), pool.end()]);
     },
   } as const;
-}
-
-async function keepUp(deps: RefreshDeps, now: () => Date): Promise<void> {
-  const { index, logger, signal } = deps;
-  const works = [
-    () => refreshEmbargoes(deps, now()),
-    () => index.deleteOldTombstones(new Date(now().getTime() - TOMBSTONE_LIFE_MS)),
-    () => index.dropFormer(),
-  ];
-  while (!signal.aborted) {
-    for (const work of works) {
-      // A task that always fails does not prevent the others.
-      await work().catch((error: unknown) =>
-        logger.warn({ err: error }, 'upkeep of the index failed, trying later'),
-      );
-    }
-    await pauseUnlessStopped(UPKEEP_INTERVAL_MS, signal);
-  }
 }

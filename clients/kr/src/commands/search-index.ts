@@ -33,22 +33,17 @@ export async function reindex(
 ): Promise<void> {
   await callAsOperator('search', dataDirs, (search, caller) => search.startReindex({}, caller));
   const isOver = ({ reindex }: DescribeIndexResponse__Output) => reindex !== null && reindex.endedAt !== '';
-  let index = await describePatiently(dataDirs);
-  while (wait && !isOver(index)) {
-    if (index.reindex !== null) terminal.status(reindexLine(index.reindex));
-    await sleep(ASK_EVERY_MS);
-    index = await describePatiently(dataDirs);
-  }
-  terminal.status('');
+  const index = await awaitIndex(terminal, dataDirs, (state) => !wait || isOver(state));
   if (json) terminal.print(JSON.stringify(reindexJson(index.reindex), null, 2));
   else terminal.print(index.reindex === null ? 'none yet' : reindexLine(index.reindex));
 }
 
-/** `kr admin search drift`: compares, and repairs on request; fails when differences remain. */
+/** `kr admin search drift`: waits for a first build, compares, and repairs on request; fails when differences remain. */
 export async function checkDrift(
   terminal: Terminal,
   { repair, json, dataDirs }: AdminOptions & { repair: boolean },
 ): Promise<void> {
+  await awaitIndex(terminal, dataDirs, ({ isFilled }) => isFilled);
   const { drift } = await callAsOperator('search', dataDirs, (search, caller) =>
     search.checkDrift({ isRepaired: repair }, caller),
   );
@@ -64,8 +59,24 @@ export async function checkDrift(
     throw new CliError(
       repair
         ? `${left} have changed meanwhile and were left alone; compare again.`
-        : `${left} forms differ; --repair mends them.`,
+        : `${left} forms differ; --repair repairs them.`,
     );
+}
+
+/** Shows the progress of a build until the index is in a state. */
+async function awaitIndex(
+  terminal: Terminal,
+  dataDirs: readonly string[],
+  isReached: (index: DescribeIndexResponse__Output) => boolean,
+): Promise<DescribeIndexResponse__Output> {
+  let index = await describePatiently(dataDirs);
+  while (!isReached(index)) {
+    if (index.reindex !== null) terminal.status(reindexLine(index.reindex));
+    await sleep(ASK_EVERY_MS);
+    index = await describePatiently(dataDirs);
+  }
+  terminal.status('');
+  return index;
 }
 
 function describe(dataDirs: readonly string[]): Promise<DescribeIndexResponse__Output> {
@@ -89,14 +100,14 @@ function pendingLine({ pendingEvents, oldestPendingAt }: DescribeIndexResponse__
   return oldestPendingAt === '' ? pendingEvents : `${pendingEvents}, the oldest ${ago(oldestPendingAt)}`;
 }
 
-function reindexLine({ begunAt, endedAt, documents, expected, problem }: Reindex__Output): string {
+function reindexLine({ startedAt, endedAt, documents, expected, problem }: Reindex__Output): string {
   if (endedAt !== '') {
-    const tookMs = Date.parse(endedAt) - Date.parse(begunAt);
+    const tookMs = Date.parse(endedAt) - Date.parse(startedAt);
     const leftOut = problem === '' ? '' : `; ${problem}`;
     return `${documents} documents, finished ${endedAt} after ${formatTimeSpan(tookMs)}${leftOut}`;
   }
   const percent = Math.min(100, Math.floor((Number(documents) / Math.max(1, Number(expected))) * 100));
-  const progress = `running since ${formatTimeSpan(Date.now() - Date.parse(begunAt))}: ${documents} of about ${expected} documents, ${percent} %`;
+  const progress = `running since ${formatTimeSpan(Date.now() - Date.parse(startedAt))}: ${documents} of about ${expected} documents, ${percent} %`;
   return problem === '' ? progress : `${progress}; ${problem}`;
 }
 
@@ -122,7 +133,7 @@ function ago(instant: string): string {
 function reindexJson(reindex: Reindex__Output | null) {
   if (reindex === null) return null;
   return {
-    begun_at: reindex.begunAt,
+    started_at: reindex.startedAt,
     ended_at: reindex.endedAt || null,
     documents: Number(reindex.documents),
     expected: Number(reindex.expected),
@@ -132,7 +143,7 @@ function reindexJson(reindex: Reindex__Output | null) {
 
 function driftJson(drift: DriftReport__Output) {
   return {
-    begun_at: drift.begunAt,
+    started_at: drift.startedAt,
     ended_at: drift.endedAt,
     entities: Number(drift.entities),
     missing: Number(drift.missing),

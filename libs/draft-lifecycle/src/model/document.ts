@@ -169,7 +169,7 @@ export function versionsOf(
 }
 
 /** Derived, never stored: the highest version that is published. */
-export function isLatest({
+function isLatest({
   published,
   versionIndex,
   latestIndex,

@@ -18,7 +18,6 @@ import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { findEntities, type LifecycleContext, type LifecycleDeps } from '../context/context.ts';
 import { assertService } from '../model/access.ts';
-import { isLatest } from '../model/document.ts';
 import type { Entity, Form } from '../model/entity.ts';
 import { findDoiOwners } from '../store/dois.ts';
 import { listVersionIds } from '../store/entities.ts';
@@ -77,9 +76,6 @@ function indexDocument({ entity, form, content, json }: RenderedForm, now: Date)
     ownerId: entity.parent.ownerId,
     recordAccess: effectiveAccess(content.document.access, now).record,
     versionIndex: entity.versionIndex,
-    isLatest: isLatest(entity),
-    isLatestDraft: entity.versionIndex === entity.lastIndex,
-    hasDraft: entity.draft !== null,
     createdAt: timestamp(content.createdAt),
     updatedAt: timestamp(content.updatedAt),
   };

@@ -7,10 +7,10 @@ import { aPostgresIndex } from '../index/testing/a-postgres-index.ts';
 import { aSearch, idsOf } from '../index/testing/a-search.ts';
 import { anEntity, type EntityTraits } from '../index/testing/an-entity.ts';
 import type { PatientIndex } from '../index/testing/tested-index.ts';
+import { refreshEmbargoes } from '../operations/maintain-index.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import type { IndexedEvent } from './apply-events.ts';
 import { applyEvents } from './apply-events.ts';
-import { refreshEmbargoes } from './refresh-listed.ts';
 
 /** Records and packages in memory; `fetch` returns their present state. */
 function aWorld() {
@@ -65,8 +65,8 @@ describe('applyEvents', () => {
   afterAll(() => tested.stop());
   const refreshed = () =>
     refreshEmbargoes(
-      { index, source: world.source, logger, signal: new AbortController().signal },
-      new Date('2026-06-01T00:00:00Z'),
+      { index, source: world.source, logger, now: () => new Date('2026-06-01T00:00:00Z') },
+      new AbortController().signal,
     );
   const found = async () => idsOf(await index.search(aSearch(EVERYTHING))).sort();
   const published = async () => idsOf(await index.search(aSearch())).sort();

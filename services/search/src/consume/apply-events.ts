@@ -28,12 +28,12 @@ export interface FetchPlan {
   /** Null: events of files have no kind; the index may know it. */
   kind: EntityKind | null;
   /**
-   * `required`: it was published, so the published form must exist, and is shown. `known`: that form is
-   * updated; it is shown by the event of its publication, together with the other entities of the publication.
+   * `required`: it was published, so the published form must exist, and becomes visible. `staged`: the form is updated
+   * only; the event of its publication makes it visible, together with the other entities of the publication.
    */
-  published: 'required' | 'known' | 'untouched';
+  published: 'required' | 'staged' | 'unchanged';
   /** The tombstone to write if the entity has no draft; null if no event reported a deletion of the draft. */
-  draftGone: Pick<Tombstone, 'parentId' | 'revision'> | null;
+  draftDeleted: Pick<Tombstone, 'parentId' | 'revision'> | null;
 }
 
 /** Combines a batch of events into one fetch per entity, in any order and with repetitions. */
@@ -47,26 +47,26 @@ function plansOf(event: IndexedEvent): FetchPlan[] {
   const changed = (id: string, kind: EntityKind | null): FetchPlan => ({
     id,
     kind,
-    published: 'known',
-    draftGone: null,
+    published: 'staged',
+    draftDeleted: null,
   });
   const published = (id: string, kind: EntityKind, parentId: string): FetchPlan => ({
     id,
     kind,
     published: 'required',
     // The published form decides: a publication's change number is above those of its earlier drafts.
-    draftGone: { parentId, revision: '0' },
+    draftDeleted: { parentId, revision: '0' },
   });
   const kind = event.subject.startsWith('knowledge.packages.') ? 'package' : 'record';
   switch (event.subject) {
     case 'knowledge.records.draft.saved':
     case 'knowledge.packages.draft.saved':
-      return [{ id: event.payload.id, kind, published: 'untouched', draftGone: null }];
+      return [{ id: event.payload.id, kind, published: 'unchanged', draftDeleted: null }];
     case 'knowledge.records.draft.deleted':
     case 'knowledge.packages.draft.deleted': {
       const { id, parentId, revision, packageIds } = event.payload;
       return [
-        { id, kind, published: 'untouched', draftGone: { parentId, revision } },
+        { id, kind, published: 'unchanged', draftDeleted: { parentId, revision } },
         ...packageIds.map((packageId) => changed(packageId, 'package')),
       ];
     }
@@ -93,7 +93,7 @@ function plansOf(event: IndexedEvent): FetchPlan[] {
   }
 }
 
-const STRENGTH = { untouched: 0, known: 1, required: 2 } as const;
+const STRENGTH = { unchanged: 0, staged: 1, required: 2 } as const;
 
 function merge(plans: Map<string, FetchPlan>, next: FetchPlan): void {
   const before = plans.get(next.id);
@@ -105,11 +105,11 @@ function merge(plans: Map<string, FetchPlan>, next: FetchPlan): void {
     id: next.id,
     kind: before.kind ?? next.kind,
     published: STRENGTH[next.published] > STRENGTH[before.published] ? next.published : before.published,
-    draftGone: later(before.draftGone, next.draftGone),
+    draftDeleted: later(before.draftDeleted, next.draftDeleted),
   });
 }
 
-function later(one: FetchPlan['draftGone'], other: FetchPlan['draftGone']): FetchPlan['draftGone'] {
+function later(one: FetchPlan['draftDeleted'], other: FetchPlan['draftDeleted']): FetchPlan['draftDeleted'] {
   if (one === null || other === null) return one ?? other;
   return { parentId: one.parentId || other.parentId, revision: higher(one.revision, other.revision) };
 }
@@ -137,12 +137,12 @@ export async function applyEvents(
   await index.write(changesOf(plans, fetched, removed));
 }
 
-type KnownPlan = FetchPlan & { kind: EntityKind };
+type PlanOfKind = FetchPlan & { kind: EntityKind };
 
 /** Plans of unknown kind are dropped: the event that creates the entity fetches its newest state anyway. */
-async function withKinds(index: SearchIndex, plans: readonly FetchPlan[]): Promise<KnownPlan[]> {
-  const asked = plans.filter(({ kind }) => kind === null).map(({ id }) => id);
-  const kinds = asked.length === 0 ? new Map<string, EntityKind>() : await index.kindsOf(asked);
+async function withKinds(index: SearchIndex, plans: readonly FetchPlan[]): Promise<PlanOfKind[]> {
+  const ids = plans.filter(({ kind }) => kind === null).map(({ id }) => id);
+  const kinds = ids.length === 0 ? new Map<string, EntityKind>() : await index.kindsOf(ids);
   return plans.flatMap((plan) => {
     const kind = plan.kind ?? kinds.get(plan.id);
     return kind === undefined ? [] : [{ ...plan, kind }];
@@ -150,29 +150,29 @@ async function withKinds(index: SearchIndex, plans: readonly FetchPlan[]): Promi
 }
 
 function changesOf(
-  plans: readonly KnownPlan[],
+  plans: readonly PlanOfKind[],
   fetched: ReadonlyMap<string, readonly IndexedEntity[]>,
   removed: ReadonlyMap<string, Tombstone>,
 ): IndexChanges {
   const entities: IndexedEntity[] = [];
   const staged: IndexedEntity[] = [];
   const tombstones: Tombstone[] = [];
-  for (const { id, kind, published, draftGone } of plans) {
+  for (const { id, kind, published, draftDeleted } of plans) {
     const forms = fetched.get(id) ?? [];
     const draft = forms.find(({ form }) => form === 'draft');
     const publishedForm = forms.find(({ form }) => form === 'published');
     const removal = removed.get(id);
     if (draft) entities.push(draft);
-    else if (draftGone) {
-      const shown = publishedForm ?? removal;
-      const parentId = shown?.parentId || draftGone.parentId;
-      const revision = higher(draftGone.revision, shown?.revision ?? '0');
+    else if (draftDeleted) {
+      const other = publishedForm ?? removal;
+      const parentId = other?.parentId || draftDeleted.parentId;
+      const revision = higher(draftDeleted.revision, other?.revision ?? '0');
       tombstones.push({ id, form: 'draft', kind, parentId, revision });
     }
     if (removal) tombstones.push(removal);
     else if (published === 'required' && !publishedForm) throw new Error(`${kind} ${id} is not published`);
     if (publishedForm && published === 'required') entities.push(publishedForm);
-    if (publishedForm && published === 'known') staged.push(publishedForm);
+    if (publishedForm && published === 'staged') staged.push(publishedForm);
   }
   return { entities, staged, tombstones };
 }

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import { createLogger } from '@kr/telemetry';
-import { type AwaitIndexDeps, awaitIndex } from './await-writes.ts';
+import { type AwaitIndexDeps, awaitIndex } from './await-events.ts';
 
 const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
 const never = () => new Promise<boolean>(() => {});
@@ -18,7 +18,6 @@ function isFound(
     senders: { record: records, package: packages },
     consumer: { whenCaughtUp, failing },
     checkBus: async () => {},
-    now: () => new Date(),
     logger,
   };
   return awaitIndex(deps)({}, { deadline: new Date(Date.now() + ms) });

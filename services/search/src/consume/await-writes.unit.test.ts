@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import { createLogger } from '@kr/telemetry';
 import type { EntityKind } from '../documents/entity.ts';
-import { type AwaitWritesDeps, awaitWrites } from './await-writes.ts';
+import { type AwaitEventsDeps, awaitWrites } from './await-events.ts';
 
 const KINDS = ['record', 'package'] as const;
 const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
@@ -13,7 +13,7 @@ const LONG_MS = 60_000;
 
 /** The calls during the wait of one listing, in order, and whether it waited for the whole limit. */
 async function wait(
-  change: Partial<AwaitWritesDeps>,
+  change: Partial<AwaitEventsDeps>,
   timeoutMs = LONG_MS,
   kinds: readonly EntityKind[] = KINDS,
 ) {
@@ -31,12 +31,11 @@ async function wait(
       },
     },
     checkBus: async () => undefined,
-    timeoutMs,
     logger,
     ...change,
   });
   const start = performance.now();
-  await written(kinds, LONG_MS);
+  await written(kinds, timeoutMs);
   const tookMs = performance.now() - start;
   return { asked, hasWaited: tookMs > timeoutMs / 2 };
 }
@@ -51,7 +50,7 @@ describe('a listing that waits for recent writes', () => {
     expect(asked).toEqual(['packages', 'index']);
   });
 
-  test.each<[string, Partial<AwaitWritesDeps>, { asked?: string[]; hasWaited: boolean }]>([
+  test.each<[string, Partial<AwaitEventsDeps>, { asked?: string[]; hasWaited: boolean }]>([
     [
       'a bus that is down',
       { checkBus: () => Promise.reject(new Error('down')) },

@@ -27,7 +27,7 @@ const SEARCHABLE = [
   'parent.relationship',
 ] as const;
 
-const DEEPEST = 32;
+const MAX_DEPTH = 32;
 
 /** All searchable values of a public document, in document order. Geometry is indexed as boxes instead. */
 export function documentFields(document: Readonly<Record<string, unknown>>): FieldValue[] {
@@ -37,7 +37,7 @@ export function documentFields(document: Readonly<Record<string, unknown>>): Fie
 }
 
 function collect(value: unknown, field: string, depth: number, found: FieldValue[]): void {
-  if (depth > DEEPEST || field.endsWith('.geometry')) return;
+  if (depth > MAX_DEPTH || field.endsWith('.geometry')) return;
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
     found.push({ field, value: String(value) });
   } else if (Array.isArray(value)) {

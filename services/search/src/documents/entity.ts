@@ -1,6 +1,7 @@
 import type { Box } from './geometry-boxes.ts';
 
-export type EntityKind = 'record' | 'package';
+export const ENTITY_KINDS = ['record', 'package'] as const;
+export type EntityKind = (typeof ENTITY_KINDS)[number];
 export type EntityForm = 'draft' | 'published';
 
 /** One form of an entity, ready to be indexed. Instants are ISO 8601 in UTC with microseconds. */
@@ -9,7 +10,7 @@ export interface IndexedEntity {
   form: EntityForm;
   kind: EntityKind;
   parentId: string;
-  /** The parent of the package whose links open it too; null if there is none. */
+  /** The parent of the package whose links also open it; null if there is none. */
   managedBy: string | null;
   ownerId: string;
   recordAccess: 'public' | 'restricted';

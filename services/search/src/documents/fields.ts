@@ -4,7 +4,7 @@ import { existsLexeme } from './text-tokens.ts';
 /** How a field is compared: `text` word by word and folded, `keyword` whole and exact, the others by value. */
 export type FieldType = 'text' | 'keyword' | 'instant' | 'date' | 'integer';
 
-/** Rank weight of a field in a search over all of them, heaviest first; null keeps it out of those. */
+/** Rank weight of a field in a search over all of them, heaviest first; null excludes it from those. */
 export type FieldWeight = 'A' | 'B' | 'C' | 'D' | null;
 
 /** The metadata fields of the one schema; the others of the envelope are whole values but for these. */
@@ -61,7 +61,7 @@ export interface FieldIndexing {
   weight: FieldWeight;
   isText: boolean;
   isHtml: boolean;
-  /** The field that holds the whole value; undefined when none does. */
+  /** The field of the whole value; undefined if there is none. */
   keywordField: string | undefined;
 }
 

@@ -6,14 +6,14 @@ export interface Box {
   north: number;
 }
 
-const MOST_BOXES = 1_000;
+const MAX_BOXES = 1_000;
 
 /**
  * The boxes of the parts of GeoJSON geometries (RFC 7946): one for each point, line and polygon. Boxes that cross
  * the 180th meridian are cut there; boxes that touch it are found from both sides. Invalid geometries have no boxes.
  */
 export function geometryBoxes(geometries: readonly unknown[]): Box[] {
-  return geometries.flatMap(partsOf).flatMap(boxesOf).slice(0, MOST_BOXES);
+  return geometries.flatMap(partsOf).flatMap(boxesOf).slice(0, MAX_BOXES);
 }
 
 type Position = readonly [longitude: number, latitude: number];

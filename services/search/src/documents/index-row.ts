@@ -6,7 +6,7 @@ import {
   fieldLexeme,
   fitsIndex,
   htmlText,
-  LONGEST_KEYWORD,
+  MAX_KEYWORD_LENGTH,
   storableText,
   textTokens,
 } from './text-tokens.ts';
@@ -83,6 +83,6 @@ function fieldTerms({ field, value }: FieldValue): FieldTerms {
 
 function keywordLexeme(field: string, value: string): string[] {
   const keyword = storableText(value);
-  if (keyword === '' || keyword.length > LONGEST_KEYWORD) return [];
+  if (keyword === '' || keyword.length > MAX_KEYWORD_LENGTH) return [];
   return [fieldLexeme(field, keyword)].filter(fitsIndex);
 }

@@ -1,10 +1,10 @@
-/** Without NUL and halves of surrogate pairs, which Postgres cannot hold: both engines leave them out. */
+/** Without NUL and halves of surrogate pairs, which Postgres cannot store: both engines omit them. */
 export function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '');
 }
 
 /**
- * The prefixes of terms in the `terms` column, for documents and queries. Words hold only letters, digits, marks, `_`,
+ * The prefixes of terms in the `terms` column, for documents and queries. Words consist of letters, digits, marks, `_`,
  * `.`, `,` and `'`, so the leading sign separates the kinds, also for prefix searches.
  */
 export const allFieldsLexeme = (token: string): string => token;
@@ -25,15 +25,15 @@ export function fieldLexeme(field: string, value: string): string {
 
 export const existsLexeme = (field: string): string => `?${field}`;
 
-/** Longest value of a keyword field that can be searched for; longer ones are only found by their field. */
-export const LONGEST_KEYWORD = 256;
+/** Longer values of keyword fields cannot be searched, only their field. */
+export const MAX_KEYWORD_LENGTH = 256;
 
-/** Postgres takes no lexeme of 2 KiB or more. */
-const LONGEST_LEXEME_BYTES = 2_000;
+/** Postgres rejects lexemes of 2 KiB and more. */
+const MAX_LEXEME_BYTES = 2_000;
 
 export function fitsIndex(lexeme: string): boolean {
-  // No character of a text takes more than three bytes for each of its code units.
-  return lexeme.length <= LONGEST_LEXEME_BYTES / 3 || Buffer.byteLength(lexeme) <= LONGEST_LEXEME_BYTES;
+  // A UTF-16 code unit has at most three bytes in UTF-8.
+  return lexeme.length <= MAX_LEXEME_BYTES / 3 || Buffer.byteLength(lexeme) <= MAX_LEXEME_BYTES;
 }
 
 const DIACRITICS = /[\u0300-\u036f]/gu;
@@ -54,9 +54,9 @@ const SPECIAL_LETTERS = /[ßæœøđðłıþ’]/gu;
 
 const ASCII = /^[\0-\x7f]*$/u;
 
-/** Lower case without accents: what a word is compared by. */
+/** Lower case without accents, for comparisons of words. */
 export function foldText(text: string): string {
-  // Most texts are; what follows would take most of the time for nothing.
+  // Most texts are ASCII, and the rest of this function is slow.
   if (ASCII.test(text)) return text.toLowerCase();
   return text
     .toWellFormed()
@@ -74,12 +74,12 @@ export function foldText(text: string): string {
 const WORD =
   /[\p{sc=Han}\p{sc=Hiragana}]|[[\p{L}\p{N}\p{M}_]--[\p{sc=Han}\p{sc=Hiragana}]]+(?:(?:(?<=\p{L})['.](?=\p{L})|(?<=\p{N})[.,](?=\p{N}))[[\p{L}\p{N}\p{M}_]--[\p{sc=Han}\p{sc=Hiragana}]]+)*/gv;
 
-/** Longer words are cut; both the index and the query do it, so they still meet. */
-const LONGEST_TOKEN = 200;
+/** Longer words are cut, in documents and in queries alike. */
+const MAX_TOKEN_LENGTH = 200;
 
 /** The words of a text, folded, in order: the same for documents and for queries. */
 export function textTokens(text: string): string[] {
-  return (foldText(text).match(WORD) ?? []).map((token) => token.slice(0, LONGEST_TOKEN).toWellFormed());
+  return (foldText(text).match(WORD) ?? []).map((token) => token.slice(0, MAX_TOKEN_LENGTH).toWellFormed());
 }
 
 const TAG = /<[^<>]*>/gu;

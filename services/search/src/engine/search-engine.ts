@@ -46,7 +46,7 @@ export interface Viewer {
   previewParentIds: readonly string[];
 }
 
-/** Which documents a listing is made of. */
+/** The documents of a listing. */
 export interface Scope {
   /**
    * `published`: published forms. `own`: the viewer's drafts, and published ones without a draft. `either`: one
@@ -58,7 +58,7 @@ export interface Scope {
   latestOnly: boolean;
   /** Null does not restrict. */
   onlyIds: readonly string[] | null;
-  /** Those of `onlyIds` that are known to be published: of them a published form is missed where there is none. */
+  /** The published ones among `onlyIds`: if the index has only a draft of one, it is missing. */
   publishedIds: readonly string[];
 }
 
@@ -74,7 +74,7 @@ export interface EngineSearch {
   offset: number;
   limit: number;
   /**
-   * Only hits after this position in the order of the sort, which is not `bestmatch`; null begins with the first. The
+   * Only hits after this position in the order of the sort, which is not `bestmatch`; null starts with the first. The
    * total and the facets count all hits.
    */
   after: SortPosition | null;
@@ -117,7 +117,7 @@ export interface EngineSuggest {
   viewer: Viewer;
   kinds: readonly EntityKind[];
   type: SuggestionType;
-  /** Folded words, at least one: each begins a word of a suggested value. */
+  /** Folded words, one or more: each is a prefix of a word of a suggested value. */
   prefixes: readonly string[];
   limit: number;
   now: Date;
@@ -208,11 +208,18 @@ export interface Answered<Answer> {
 }
 
 /** A transaction in the service's database that only one writer has at a time. */
-export type Turn = Pick<pg.ClientBase, 'query'>;
+export type Transaction = Pick<pg.ClientBase, 'query'>;
+
+/** The mode of a write. */
+export interface Write {
+  tx: Transaction;
+  /** The generation is not searched: operations may become visible later, or one by one. */
+  isBulk: boolean;
+}
 
 /**
  * Stores generations of the index and searches them. The rules about changes are not here: `index/decide-changes.ts`.
- * Every engine passes `search-engine.contract.ts`.
+ * Every engine passes `index/testing/search-index.contract.ts`.
  */
 export interface SearchEngine<Content = unknown> {
   /** For operators, for example `postgres`. */
@@ -237,13 +244,12 @@ export interface SearchEngine<Content = unknown> {
     timeoutMs: number,
   ): Promise<Answered<readonly Suggestion[]>>;
   /**
-   * All forms of these ids and parents. In a turn, all writes of earlier turns are seen.
-   * @param isBulk as for `apply`
+   * All forms of these ids and parents. With a write, it reads all writes of earlier transactions.
    */
   heads(
     generation: string,
     about: { ids: readonly string[]; parentIds: readonly string[] },
-    turn: { turn: Turn; isBulk: boolean } | null,
+    write: Write | null,
   ): Promise<Heads>;
   /** One page of forms, by id and form, after a position (exclusive). */
   states(
@@ -253,20 +259,15 @@ export interface SearchEngine<Content = unknown> {
     limit: number,
   ): Promise<Head[]>;
   /**
-   * Executes operations that were decided in this turn. All become visible at once, at the latest when it returns or
-   * the turn is committed.
-   * @param isBulk the generation is not searched: operations may be visible later, or one by one
+   * Executes operations that were decided in this transaction. All become visible at once, at the latest when it
+   * returns or the transaction is committed.
    * @returns false when a form has changed since its head was read: some were executed, decide again
    */
-  apply(
-    generation: string,
-    operations: readonly Operation<Content>[],
-    turn: { turn: Turn; isBulk: boolean },
-  ): Promise<boolean>;
+  apply(generation: string, operations: readonly Operation<Content>[], write: Write): Promise<boolean>;
   /** Forms that are not deleted. */
   count(generation: string): Promise<number>;
   /** Creates an empty generation for bulk writes. */
-  create(generation: string, turn: Turn): Promise<void>;
+  create(generation: string, tx: Transaction): Promise<void>;
   /** Prepares a generation for searches, during writes. May be repeated. @param isIdle whether all processors may be used */
   seal(generation: string, isIdle: boolean): Promise<void>;
   /** The ids of all generations. */

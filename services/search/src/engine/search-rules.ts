@@ -25,7 +25,7 @@ export function readableDrafts(
   return { isPublic: false, ownerId: userId, parentIds: previewParentIds };
 }
 
-/** The documents whose values are suggested. */
+/** The documents that suggestions come from. */
 export function suggestScope(kinds: readonly EntityKind[]): Scope {
   return { forms: 'published', kinds, latestOnly: true, onlyIds: null, publishedIds: [] };
 }

@@ -108,7 +108,7 @@ export function decideRepair<Content>(
     if (head && difference.problem !== 'ghost' && head.revision === difference.revision)
       forgotten.set(keyOf(head), head);
   }
-  const known = new Map([...heads].filter(([key]) => !forgotten.has(key)));
+  const others = new Map([...heads].filter(([key]) => !forgotten.has(key)));
   const changes = {
     entities: forms.filter(({ head }) => differing.has(keyOf(head))),
     tombstones: differences.flatMap(({ problem, revision, ...form }) =>
@@ -116,7 +116,7 @@ export function decideRepair<Content>(
     ),
   };
   const rules = { replacesSameRevision: true, formerParents: [...parentsOf(forgotten.values())] };
-  const decided = decideChanges(known, changes, rules).map((operation): Operation<Content> => {
+  const decided = decideChanges(others, changes, rules).map((operation): Operation<Content> => {
     const stored = forgotten.get(keyOf(operation.head));
     if (!stored) return operation;
     return {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '@kr/service-error';
-import type { Turn } from '../engine/search-engine.ts';
+import type { Transaction } from '../engine/search-engine.ts';
 import { openPool } from '../open-pool.ts';
 
 /** A complete index, or one that is being built. */
@@ -24,7 +24,7 @@ export interface IndexStateRow {
 export interface IndexState {
   read(): Promise<IndexStateRow>;
   /** Runs work in a transaction that only one writer of all processes has at a time. */
-  inTurn<Result>(work: (turn: Turn, state: IndexStateRow) => Promise<Result>): Promise<Result>;
+  transact<Result>(work: (tx: Transaction, state: IndexStateRow) => Promise<Result>): Promise<Result>;
   stop(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export function openIndexState({ databaseUrl, timeoutMs }: IndexStateOptions): I
       const { rows } = await readers.query<StateColumns>(READ);
       return stateOf(rows[0]);
     },
-    inTurn: async (work) => {
+    transact: async (work) => {
       const client = await writers.connect();
       try {
         await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${WRITER_LOCK})`);
@@ -95,20 +95,20 @@ export function newGenerationId(): string {
   return `${Date.now().toString(36)}${randomBytes(3).toString('hex')}`;
 }
 
-export async function setBuilding(turn: Turn, id: string): Promise<void> {
-  await turn.query('UPDATE index_state SET building = $1', [id]);
+export async function setBuilding(tx: Transaction, id: string): Promise<void> {
+  await tx.query('UPDATE index_state SET building = $1', [id]);
 }
 
 /** Makes a generation the live one. */
-export async function setLive(turn: Turn, live: Generation, isFilled: boolean): Promise<void> {
-  await turn.query(
+export async function setLive(tx: Transaction, live: Generation, isFilled: boolean): Promise<void> {
+  await tx.query(
     `UPDATE index_state SET engine = $1, layout = $2, generation = $3, building = NULL,
        filled_at = CASE WHEN $4 THEN now() END`,
     [live.engine, live.layout, live.id, isFilled],
   );
 }
 
-/** The error of a process whose engine or release cannot use the live generation. */
+/** The error in a process whose engine or release cannot use the live generation. */
 export function liveElsewhere(): ServiceError {
   return new ServiceError('unavailable', 'Another index is in use now.', { retryAfterMs: 1_000 });
 }

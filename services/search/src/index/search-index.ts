@@ -15,7 +15,8 @@ import {
   type SearchEngine,
   type StateFilter,
   type Suggestion,
-  type Turn,
+  type Transaction,
+  type Write,
 } from '../engine/search-engine.ts';
 import {
   decideChanges,
@@ -71,10 +72,10 @@ export interface SearchIndex {
   /** Forms in the live generation that are not deleted. */
   count(): Promise<number>;
   /**
-   * Begins a build with only the tombstones of the live generation, and discards an unfinished one.
+   * Starts a build with only the tombstones of the live generation, and discards an unfinished one.
    * @returns its id: processes that know only an older build cannot write into a newer one
    */
-  beginBuild(): Promise<string>;
+  startBuild(): Promise<string>;
   /**
    * Writes into a build only. A form that exists with the same revision stays, and is revealed: events wrote it, and
    * may have written newer ones.
@@ -122,7 +123,7 @@ export async function openSearchIndex<Content>(
 ): Promise<SearchIndex> {
   const generations = openGenerations(engine, state);
   await generations.open();
-  const { inTurn, ask, current } = generations;
+  const { transact, query, current } = generations;
 
   const encodeAll = async (entities: readonly IndexedEntity[] = []): Promise<EncodedForm<Content>[]> => {
     const run = yieldToEventLoop();
@@ -133,22 +134,22 @@ export async function openSearchIndex<Content>(
 
   /** Reads, decides and writes until no other writer has interfered. */
   const change = async (
-    { id, turn, isBulk }: Target,
+    target: Target,
     about: About,
     decide: (heads: Heads) => Operation<Content>[],
   ): Promise<void> => {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      const operations = decide(await engine.heads(id, about, { turn, isBulk }));
-      if (operations.length === 0 || (await engine.apply(id, operations, { turn, isBulk }))) return;
+      const operations = decide(await engine.heads(target.id, about, target));
+      if (operations.length === 0 || (await engine.apply(target.id, operations, target))) return;
     }
     throw new ServiceError('unavailable', 'Another process changes the index.', { retryAfterMs: 1_000 });
   };
 
   /** Changes the live generation and the one that is being built. */
   const changeAll = (work: (target: Target) => Promise<void>): Promise<void> =>
-    inTurn(async (turn, { live, building }) => {
+    transact(async (tx, { live, building }) => {
       for (const id of building === null ? [live.id] : [building, live.id])
-        await work({ id, turn, isBulk: false });
+        await work({ id, tx, isBulk: false });
     });
 
   async function* pagesOf(generation: string, filter: StateFilter): AsyncGenerator<Head[]> {
@@ -167,8 +168,8 @@ export async function openSearchIndex<Content>(
 
   return {
     engine: engine.name,
-    search: (search, timeoutMs) => ask((id, leftMs) => engine.search(id, search, leftMs), timeoutMs),
-    suggest: (suggest, timeoutMs) => ask((id, leftMs) => engine.suggest(id, suggest, leftMs), timeoutMs),
+    search: (search, timeoutMs) => query((id, leftMs) => engine.search(id, search, leftMs), timeoutMs),
+    suggest: (suggest, timeoutMs) => query((id, leftMs) => engine.suggest(id, suggest, leftMs), timeoutMs),
     write: async ({ entities, staged, tombstones = [] }) => {
       const changes: EncodedChanges<Content> = {
         entities: await encodeAll(entities),
@@ -195,23 +196,23 @@ export async function openSearchIndex<Content>(
       }),
     isFilled: async () => (await current()).isFilled,
     count: async () => engine.count((await current()).live.id),
-    beginBuild: async () => {
+    startBuild: async () => {
       await generations.dropFormer();
-      return inTurn(async (turn, { live }) => {
+      return transact(async (tx, { live }) => {
         const id = newGenerationId();
-        await engine.create(id, turn);
+        await engine.create(id, tx);
         for await (const page of pagesOf(live.id, { isDeleted: true }))
-          await engine.apply(id, decideTombstones(page), { turn, isBulk: true });
-        await setBuilding(turn, id);
+          await engine.apply(id, decideTombstones(page), { tx, isBulk: true });
+        await setBuilding(tx, id);
         return id;
       });
     },
     build: async (id, entities) => {
       const changes = { entities: await encodeAll(entities) };
       const rules = { replacesSameRevision: false };
-      await inTurn(async (turn, { building }) => {
+      await transact(async (tx, { building }) => {
         assertBuilding(id, building);
-        const target = { id, turn, isBulk: true };
+        const target = { id, tx, isBulk: true };
         await change(target, aboutForms(entities), (heads) => decideChanges(heads, changes, rules));
       });
     },
@@ -220,14 +221,14 @@ export async function openSearchIndex<Content>(
       if (former.live.id === id) return;
       assertBuilding(id, former.building);
       await engine.seal(id, isIdle);
-      await inTurn(async (turn, { live, isFilled, building }) => {
+      await transact(async (tx, { live, isFilled, building }) => {
         assertBuilding(id, building);
         const staged = isFilled ? pagesOf(live.id, { isDeleted: false, isStaged: true }) : [];
         for await (const page of staged) {
           const keys = new Set(page.map(keyOf));
-          await change({ id, turn, isBulk: false }, aboutForms(page), (heads) => decideStaging(heads, keys));
+          await change({ id, tx, isBulk: false }, aboutForms(page), (heads) => decideStaging(heads, keys));
         }
-        await setLive(turn, { ...live, id }, true);
+        await setLive(tx, { ...live, id }, true);
       });
     },
     isLive: async (id) => (await current()).live.id === id,
@@ -257,11 +258,9 @@ export async function openSearchIndex<Content>(
   };
 }
 
-/** A generation that is written in a turn. */
-interface Target {
+/** A generation that is written in a transaction. */
+interface Target extends Write {
   id: string;
-  turn: Turn;
-  isBulk: boolean;
 }
 
 interface About {
@@ -317,23 +316,23 @@ function openGenerations<Content>(engine: SearchEngine<Content>, state: IndexSta
 
     /** Deletes generations that are older than the newest one in use, but not live. */
     dropFormer: async (): Promise<void> => {
-      const { live: kept, building } = await current();
-      const newest = building ?? kept.id;
-      for (const id of await engine.list()) if (id < newest && id !== kept.id) await engine.drop(id);
+      const { live: used, building } = await current();
+      const newest = building ?? used.id;
+      for (const id of await engine.list()) if (id < newest && id !== used.id) await engine.drop(id);
     },
 
-    /** As `IndexState.inTurn`. @throws ServiceError `unavailable` when another engine or release has the live generation */
-    inTurn: <Result>(work: (turn: Turn, current: UsableState) => Promise<Result>): Promise<Result> =>
-      state.inTurn((turn, row) => work(turn, { ...row, live: usable(row) })),
+    /** As `IndexState.transact`. @throws ServiceError `unavailable` when another engine or release has the live generation */
+    transact: <Result>(work: (tx: Transaction, current: UsableState) => Promise<Result>): Promise<Result> =>
+      state.transact((tx, row) => work(tx, { ...row, live: usable(row) })),
 
     /** Runs a query on the live generation, and once more if another one has replaced it meanwhile. */
-    ask: async <Answer>(
-      question: (generation: string, timeoutMs: number) => Promise<Answered<Answer>>,
+    query: async <Answer>(
+      run: (generation: string, timeoutMs: number) => Promise<Answered<Answer>>,
       timeoutMs: number,
     ): Promise<Answer> => {
       const endsAt = performance.now() + timeoutMs;
       const used = live.id;
-      const first = await question(used, timeoutMs).catch((error: unknown) => ({ error }));
+      const first = await run(used, timeoutMs).catch((error: unknown) => ({ error }));
       if ('live' in first && first.live === used) return first.answer;
       const { live: next } = await current().catch((error: unknown) => {
         throw 'error' in first && !(error instanceof ServiceError) ? first.error : error;
@@ -341,7 +340,7 @@ function openGenerations<Content>(engine: SearchEngine<Content>, state: IndexSta
       // It failed for another reason.
       if ('error' in first && next.id === used) throw first.error;
       const leftMs = Math.max(1, Math.floor(endsAt - performance.now()));
-      return (await question(next.id, leftMs)).answer;
+      return (await run(next.id, leftMs)).answer;
     },
 
     /** Makes an empty generation the live one, if there is none that can be used. */
@@ -350,10 +349,10 @@ function openGenerations<Content>(engine: SearchEngine<Content>, state: IndexSta
         isUsable(former) && (await engine.list()).includes(former.id);
       if (!(await exists(await state.read()))) {
         const id = newGenerationId();
-        await state.inTurn((turn) => engine.create(id, turn));
+        await state.transact((tx) => engine.create(id, tx));
         await engine.seal(id, true);
-        await state.inTurn(async (turn, row) => {
-          if (!(await exists(row))) await setLive(turn, { engine: name, layout, id }, false);
+        await state.transact(async (tx, row) => {
+          if (!(await exists(row))) await setLive(tx, { engine: name, layout, id }, false);
         });
       }
       await current();

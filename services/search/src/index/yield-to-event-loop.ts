@@ -1,18 +1,18 @@
 import { setImmediate as pause } from 'node:timers/promises';
 
-/** After this many milliseconds of work other tasks run. */
-const AT_ONCE_MS = 10;
+/** Milliseconds of work after which other tasks run. */
+const SLICE_MS = 10;
 
-/** Does work step by step, one piece after the other, with a pause wherever it has lasted long enough for one. */
+/** Runs work step by step and pauses after each slice of `SLICE_MS`. */
 export function yieldToEventLoop() {
-  let begun = performance.now();
+  let startedAt = performance.now();
   return async <Result>(work: Generator<void, Result>): Promise<Result> => {
     for (;;) {
       const step = work.next();
       if (step.done === true) return step.value;
-      if (performance.now() - begun > AT_ONCE_MS) {
+      if (performance.now() - startedAt > SLICE_MS) {
         await pause();
-        begun = performance.now();
+        startedAt = performance.now();
       }
     }
   };

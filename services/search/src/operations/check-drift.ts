@@ -1,8 +1,8 @@
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import { pauseUnlessStopped } from '../consume/pages.ts';
 import { type Drift, type DriftDeps, findDrift } from './find-drift.ts';
 import type { LoggedOperation, OperationLog } from './operation-log.ts';
+import { pauseUnlessStopped } from './pages.ts';
 import { withLock } from './with-lock.ts';
 
 export interface CheckDriftDeps extends DriftDeps {
@@ -26,8 +26,8 @@ export interface DriftCounts {
   forms: readonly { kind: string; id: string; form: string; problem: string }[];
 }
 
-/** A report is for people. */
-const MOST_FORMS = 100;
+/** People read the report. */
+const MAX_FORMS = 100;
 
 /**
  * One comparison of the index with the services, of which there is one at a time in all processes.
@@ -38,14 +38,14 @@ export async function checkDrift(
   deps: CheckDriftDeps,
   isRepaired: boolean,
   signal: AbortSignal,
-): Promise<{ begunAt: Date; endedAt: Date; report: DriftCounts }> {
+): Promise<{ startedAt: Date; endedAt: Date; report: DriftCounts }> {
   const { databaseUrl, index, log, logger, now } = deps;
   if (!(await index.isFilled()))
     throw new ServiceError('conflict', 'The index is still being filled; it can be compared after that.');
   const entry = await withLock(databaseUrl, 'drift', async () => {
-    const begunAt = now();
+    const startedAt = now();
     const report = countsOf(await findDrift(deps, isRepaired, signal));
-    const checked = { begunAt, endedAt: now(), report };
+    const checked = { startedAt, endedAt: now(), report };
     await log.enter('drift', checked);
     return checked;
   });
@@ -58,25 +58,25 @@ export async function checkDrift(
 
 function countsOf({ entities, unreadable, differences, repaired }: Drift): DriftCounts {
   const found = byProblem(differences);
-  const mended = byProblem(repaired);
+  const corrected = byProblem(repaired);
   return {
     entities,
     unreadable,
     ...found,
     repaired: repaired.length,
     left: {
-      missing: found.missing - mended.missing,
-      stale: found.stale - mended.stale,
-      ghosts: found.ghosts - mended.ghosts,
+      missing: found.missing - corrected.missing,
+      stale: found.stale - corrected.stale,
+      ghosts: found.ghosts - corrected.ghosts,
     },
     forms: differences
-      .slice(0, MOST_FORMS)
+      .slice(0, MAX_FORMS)
       .map(({ kind, id, form, problem }) => ({ kind, id, form, problem })),
   };
 }
 
 function byProblem(differences: Drift['differences']): DriftCounts['left'] {
-  const count = (wanted: string) => differences.filter(({ problem }) => problem === wanted).length;
+  const count = (one: string) => differences.filter(({ problem }) => problem === one).length;
   return { missing: count('missing'), stale: count('stale'), ghosts: count('ghost') };
 }
 
@@ -85,17 +85,17 @@ export function loggedDrift({ report }: LoggedOperation): DriftCounts {
   return report as unknown as DriftCounts;
 }
 
-/** How often it is looked whether a check is due: another process, or an operator, may have made one. */
-const LOOK_EVERY_MS = 60_000;
+/** Interval of the test whether a check is due: another process, or an operator, may have made one. */
+const TEST_EVERY_MS = 60_000;
 
 /** Compares the index with the services at the configured interval, in any one process; until the signal. */
-export async function keepChecking(
+export async function checkDriftPeriodically(
   deps: CheckDriftDeps,
   everyMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    await pauseUnlessStopped(Math.min(everyMs, LOOK_EVERY_MS), signal);
+    await pauseUnlessStopped(Math.min(everyMs, TEST_EVERY_MS), signal);
     if (signal.aborted) return;
     try {
       if (await isDue(deps, everyMs)) await checkDrift(deps, false, signal);
@@ -108,5 +108,5 @@ export async function keepChecking(
 async function isDue({ index, log, now }: CheckDriftDeps, everyMs: number): Promise<boolean> {
   if (!(await index.isFilled())) return false;
   const latest = await log.read('drift');
-  return latest !== undefined && now().getTime() - latest.begunAt.getTime() >= everyMs;
+  return latest !== undefined && now().getTime() - latest.startedAt.getTime() >= everyMs;
 }

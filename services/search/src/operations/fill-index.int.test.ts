@@ -5,16 +5,16 @@ import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
 import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
 import pg from 'pg';
-import { withThrottle } from '../consume/pages.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import { openPostgresIndex } from '../index/testing/a-postgres-index.ts';
 import { aSearch, idsOf } from '../index/testing/a-search.ts';
 import { anEntity } from '../index/testing/an-entity.ts';
 import type { PatientIndex } from '../index/testing/tested-index.ts';
-import { SEARCH_MIGRATIONS } from '../migrations.ts';
+import { SCHEMA } from '../schema.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { operationLog } from './operation-log.ts';
-import { createBell, keepReindexing } from './reindex.ts';
+import { withThrottle } from './pages.ts';
+import { createSignal, reindexWhenRequested } from './reindex.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e'];
 const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
@@ -36,7 +36,7 @@ describe('filling the index', () => {
   let pool: pg.Pool;
   beforeEach(async () => {
     database = await freshDatabase();
-    await migrate({ databaseUrl: database.url, sets: [SEARCH_MIGRATIONS] });
+    await migrate({ databaseUrl: database.url, sets: SCHEMA });
     index = await openPostgresIndex(database.url);
     pool = new pg.Pool({ connectionString: database.url, max: 1 });
     pool.on('error', () => {});
@@ -56,9 +56,9 @@ describe('filling the index', () => {
     const over = new AbortController();
     const stopping = AbortSignal.any([signal, over.signal]);
     const shared = { databaseUrl: database.url, log: operationLog(pool), hasArrived, logger };
-    const working = keepReindexing(
+    const working = reindexWhenRequested(
       { ...withThrottle(filling, 50, stopping), ...shared, source },
-      createBell(),
+      createSignal(),
       stopping,
     );
     await until(async () => signal.aborted || (await index.isFilled()));
@@ -77,7 +77,7 @@ describe('filling the index', () => {
     expect(await found()).toEqual(IDS);
   });
 
-  test('goes on without what the engine refuses, and stays unfilled where it refuses all', async () => {
+  test('omits documents that the engine rejects, and stays unfilled if it rejects all', async () => {
     const refusing = (isRefused: (id: string) => boolean): EntitySource => ({
       ...pagesOfTwo(),
       // The database has no such form.
@@ -98,7 +98,7 @@ describe('filling the index', () => {
     expect(await found()).toEqual(['a', 'b', 'd']);
   });
 
-  test('shows none of its forms before the end, then all', async () => {
+  test('reveals none of its forms before the end, then all', async () => {
     let failures = 0;
     await fill(
       pagesOfTwo(async () => {
@@ -114,7 +114,7 @@ describe('filling the index', () => {
     expect({ failures, found: await found() }).toEqual({ failures: 2, found: IDS });
   });
 
-  test('writes each page once, and leaves what events write to the writers', async () => {
+  test('writes each page once, and does not write forms that events have written', async () => {
     const written: string[][] = [];
     const watched: SearchIndex = {
       ...index,
@@ -129,7 +129,7 @@ describe('filling the index', () => {
     expect(await found()).toEqual(IDS);
   });
 
-  test('reveals what was staged before: its publication may be long over', async () => {
+  test('reveals forms that were staged before: their publication may have ended long ago', async () => {
     await index.write({ staged: [anEntity({ id: 'c' })] });
     expect(await found()).toEqual([]);
     await fill(
@@ -140,7 +140,7 @@ describe('filling the index', () => {
     expect(await found()).toEqual(IDS);
   });
 
-  test('tries on while a service is away', async () => {
+  test('retries while a service is unavailable', async () => {
     let failures = 0;
     await fill(
       pagesOfTwo((afterId) => {

@@ -1,17 +1,17 @@
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import type { Throttle } from '../consume/pages.ts';
-import { listIdPages } from '../consume/pages.ts';
-import type { EntityKind } from '../documents/entity.ts';
+import { ENTITY_KINDS, type EntityKind, type IndexedEntity } from '../documents/entity.ts';
 import type { IndexDifference } from '../engine/search-engine.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { fetchReadable } from '../sources/entity-source.ts';
+import type { Throttle } from './pages.ts';
+import { listIdPages } from './pages.ts';
 
 export interface DriftDeps {
   index: SearchIndex;
   source: EntitySource;
-  /** To searches: comparing takes documents apart as indexing does. */
+  /** Gives precedence to searches. */
   throttle: Pick<Throttle, 'pauseAfter'>;
   /** Whether the index has applied all events of changes committed before the call. */
   hasArrived: () => Promise<boolean>;
@@ -24,15 +24,15 @@ export interface Drift {
   differences: readonly IndexDifference[];
   /** Entities that cannot be read, and were not compared. */
   unreadable: number;
-  /** Those of the differences that were mended. */
+  /** The repaired ones among the differences. */
   repaired: readonly IndexDifference[];
 }
 
 /** Entities that are compared at once. */
 const PAGE = 200;
-/** So often in a row, each time after the events have arrived, something has to differ in the same way. */
+/** Further comparisons, each after all events have arrived, that must find the same difference. */
 const CONFIRMATIONS = 2;
-/** How often their arrival is waited for, each time as long as `hasArrived` does. */
+/** Attempts to wait for the events. */
 const ARRIVALS = 10;
 
 /**
@@ -44,21 +44,21 @@ export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: Ab
   let entities = 0;
   let unreadable = 0;
   let found: IndexDifference[] = [];
-  const take = (compared: Compared) => {
+  const add = (compared: Compared) => {
     unreadable += compared.unreadable;
     found.push(...compared.differences);
   };
-  // Forms in the index: stale and deleted ones, and missing forms of partly known entities.
+  // Entities of the index: stale forms, ghosts, and missing second forms.
   for await (const { kind, ids } of listIdPages(deps.index.listIds, () => PAGE, signal)) {
     entities += ids.length;
-    take(await throttled(deps, () => compare(deps, kind, ids)));
+    add(await throttled(deps, () => compare(deps, kind, ids)));
   }
-  // Unknown entities.
+  // Entities that the index lacks.
   for await (const { kind, ids } of listIdPages(deps.source.list, () => PAGE, signal)) {
     await throttled(deps, async () => {
-      const unknown = await unknownOf(deps.index, kind, ids);
-      entities += unknown.length;
-      take(await compare(deps, kind, unknown));
+      const missing = await missingIn(deps.index, kind, ids);
+      entities += missing.length;
+      add(await compare(deps, kind, missing));
     });
   }
   for (let round = 0; round < CONFIRMATIONS && found.length > 0; round += 1) {
@@ -71,14 +71,17 @@ export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: Ab
 }
 
 async function throttled<Result>({ throttle }: DriftDeps, work: () => Promise<Result>): Promise<Result> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const result = await work();
-  await throttle.pauseAfter(performance.now() - begun);
+  await throttle.pauseAfter(performance.now() - startedAt);
   return result;
 }
 
 interface Compared {
+  /** The forms of the services. */
+  entities: readonly IndexedEntity[];
   differences: IndexDifference[];
+  /** The number of entities that cannot be read. */
   unreadable: number;
 }
 
@@ -87,29 +90,26 @@ async function compare(
   kind: EntityKind,
   ids: readonly string[],
 ): Promise<Compared> {
-  if (ids.length === 0) return { differences: [], unreadable: 0 };
+  if (ids.length === 0) return { entities: [], differences: [], unreadable: 0 };
   const { entities, unreadable } = await fetchReadable(source, logger, kind, ids);
-  const differences = await index.compare(kind, without(ids, unreadable), entities);
-  return { differences, unreadable: unreadable.length };
+  const omitted = new Set(unreadable.map(({ id }) => id));
+  const compared = ids.filter((id) => !omitted.has(id));
+  const differences = await index.compare(kind, compared, entities);
+  return { entities, differences, unreadable: unreadable.length };
 }
 
-function without(ids: readonly string[], unreadable: readonly { id: string }[]): readonly string[] {
-  const left = new Set(unreadable.map(({ id }) => id));
-  return ids.filter((id) => !left.has(id));
-}
-
-/** Compared with nothing, everything that can be found of an entity is a ghost. */
-async function unknownOf(
+/** Compared with no forms, every indexed entity is a ghost. */
+async function missingIn(
   index: SearchIndex,
   kind: EntityKind,
   ids: readonly string[],
 ): Promise<readonly string[]> {
-  const known = new Set((await index.compare(kind, ids, [])).map(({ id }) => id));
-  return ids.filter((id) => !known.has(id));
+  const indexed = new Set((await index.compare(kind, ids, [])).map(({ id }) => id));
+  return ids.filter((id) => !indexed.has(id));
 }
 
 async function arrival({ hasArrived }: DriftDeps, signal: AbortSignal): Promise<void> {
-  for (let asked = 0; asked < ARRIVALS; asked += 1) {
+  for (let attempt = 0; attempt < ARRIVALS; attempt += 1) {
     signal.throwIfAborted();
     if (await hasArrived()) return;
   }
@@ -133,7 +133,7 @@ async function stillDiffering(
     const { differences } = await compare(deps, kind, ids);
     again.push(...differences.filter((difference) => before.has(same(difference))));
   }
-  // One that the index has as another kind is a ghost of that kind too, and no more when it is mended.
+  // A form that the index has as another kind is a ghost of that kind too; repairing the form removes it.
   const forms = new Set(again.filter(({ problem }) => problem !== 'ghost').map(formOf));
   return again.filter((one) => one.problem !== 'ghost' || !forms.has(formOf(one)));
 }
@@ -142,7 +142,7 @@ const formOf = ({ id, form }: IndexDifference): string => `${form} ${id}`;
 
 /** Compares again and repairs in one step. @returns the forms that differed and were repaired */
 async function repair(
-  { index, source, logger }: DriftDeps,
+  deps: DriftDeps,
   found: readonly IndexDifference[],
   signal: AbortSignal,
 ): Promise<IndexDifference[]> {
@@ -150,19 +150,18 @@ async function repair(
   const repaired: IndexDifference[] = [];
   for (const { kind, ids } of pagesIn(found)) {
     signal.throwIfAborted();
-    const { entities, unreadable } = await fetchReadable(source, logger, kind, ids);
-    const compared = await index.compare(kind, without(ids, unreadable), entities);
-    const differences = compared.filter((one) => drifted.has(same(one)));
-    if (differences.length > 0) await index.repair(differences, entities);
+    const compared = await compare(deps, kind, ids);
+    const differences = compared.differences.filter((one) => drifted.has(same(one)));
+    if (differences.length > 0) await deps.index.repair(differences, compared.entities);
     repaired.push(...differences);
   }
   return repaired;
 }
 
-/** Siblings beside each other: what one of them is may follow from another that differs. */
+/** Siblings are on the same page where possible: flags of one follow from the others. */
 function* pagesIn(differences: readonly IndexDifference[]) {
   const byParent = [...Map.groupBy(differences, ({ parentId }) => parentId).values()].flat();
-  for (const kind of ['record', 'package'] as const) {
+  for (const kind of ENTITY_KINDS) {
     const ids = [...new Set(byParent.filter((one) => one.kind === kind).map(({ id }) => id))];
     for (let start = 0; start < ids.length; start += PAGE)
       yield { kind, ids: ids.slice(start, start + PAGE) };

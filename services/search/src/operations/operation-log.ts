@@ -1,8 +1,8 @@
 import type pg from 'pg';
 
 export interface LoggedOperation {
-  begunAt: Date;
-  /** Undefined while it is under way. */
+  startedAt: Date;
+  /** Undefined while it is running. */
   endedAt: Date | undefined;
   report: Readonly<Record<string, unknown>>;
 }
@@ -18,24 +18,24 @@ export interface OperationLog {
   note(name: OperationName, report: object): Promise<void>;
   close(name: OperationName): Promise<void>;
   /** Replaces the entry by one that is over. */
-  enter(name: OperationName, entry: { begunAt: Date; endedAt: Date; report: object }): Promise<void>;
+  enter(name: OperationName, entry: { startedAt: Date; endedAt: Date; report: object }): Promise<void>;
 }
 
 export function operationLog(pool: Pick<pg.Pool, 'query'>): OperationLog {
   return {
     read: async (name) => {
-      const { rows } = await pool.query<{ begun_at: Date; ended_at: Date | null; report: object }>(
-        'SELECT begun_at, ended_at, report FROM index_operation WHERE name = $1',
+      const { rows } = await pool.query<{ started_at: Date; ended_at: Date | null; report: object }>(
+        'SELECT started_at, ended_at, report FROM index_operation WHERE name = $1',
         [name],
       );
       const [row] = rows;
       if (row === undefined) return undefined;
-      return { begunAt: row.begun_at, endedAt: row.ended_at ?? undefined, report: { ...row.report } };
+      return { startedAt: row.started_at, endedAt: row.ended_at ?? undefined, report: { ...row.report } };
     },
     open: async (name, report) => {
       const { rowCount } = await pool.query(
-        `INSERT INTO index_operation (name, begun_at, report) VALUES ($1, now(), $2)
-         ON CONFLICT (name) DO UPDATE SET begun_at = excluded.begun_at, ended_at = NULL, report = excluded.report
+        `INSERT INTO index_operation (name, started_at, report) VALUES ($1, now(), $2)
+         ON CONFLICT (name) DO UPDATE SET started_at = excluded.started_at, ended_at = NULL, report = excluded.report
          WHERE index_operation.ended_at IS NOT NULL`,
         [name, report],
       );
@@ -52,12 +52,12 @@ export function operationLog(pool: Pick<pg.Pool, 'query'>): OperationLog {
         name,
       ]);
     },
-    enter: async (name, { begunAt, endedAt, report }) => {
+    enter: async (name, { startedAt, endedAt, report }) => {
       await pool.query(
-        `INSERT INTO index_operation (name, begun_at, ended_at, report) VALUES ($1, $2, $3, $4)
+        `INSERT INTO index_operation (name, started_at, ended_at, report) VALUES ($1, $2, $3, $4)
          ON CONFLICT (name) DO UPDATE
-           SET begun_at = excluded.begun_at, ended_at = excluded.ended_at, report = excluded.report`,
-        [name, begunAt, endedAt, report],
+           SET started_at = excluded.started_at, ended_at = excluded.ended_at, report = excluded.report`,
+        [name, startedAt, endedAt, report],
       );
     },
   };

@@ -1,20 +1,19 @@
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
 import pg from 'pg';
-import { withThrottle } from '../consume/pages.ts';
 import type { EntityKind, IndexedEntity } from '../documents/entity.ts';
 import { openPostgresIndex } from '../index/testing/a-postgres-index.ts';
 import { aSearch, idsOf } from '../index/testing/a-search.ts';
 import { anEntity, type EntityTraits } from '../index/testing/an-entity.ts';
 import { fill, type PatientIndex, useLiveTables } from '../index/testing/tested-index.ts';
-import { SEARCH_MIGRATIONS } from '../migrations.ts';
+import { SCHEMA } from '../schema.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { loggedDrift } from './check-drift.ts';
 import { operationLog } from './operation-log.ts';
+import { withThrottle } from './pages.ts';
 import { startOperations } from './start-operations.ts';
 
 const PAGE = 25;
@@ -60,7 +59,7 @@ let running: { stop(): Promise<void> }[];
 beforeEach(async () => {
   running = [];
   database = await freshDatabase();
-  await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
+  await migrate({ databaseUrl: database.url, sets: SCHEMA });
   pool = new pg.Pool({ connectionString: database.url, max: 4 });
   pool.on('error', () => {});
   tables = new pg.Pool({ connectionString: database.url, max: 1, idleTimeoutMillis: 0 });
@@ -89,7 +88,7 @@ function operate(
     hasArrived: options.hasArrived ?? (async () => true),
     pool,
     databaseUrl: database.url,
-    driftCheckEveryMs: options.everyMs ?? 0,
+    driftCheckEveryMs: options.everyMs ?? 86_400_000,
     now: () => new Date(),
     logger,
   });
@@ -109,7 +108,7 @@ const reindexed = (operations: ReturnType<typeof operate>) =>
   });
 const logged = async () => (await operationLog(pool).read('reindex'))?.report;
 const drift = async (operations: ReturnType<typeof operate>, isRepaired = false) => {
-  const { begunAt, endedAt, ...found } = (await operations.handlers.CheckDrift({ isRepaired })).drift;
+  const { startedAt, endedAt, ...found } = (await operations.handlers.CheckDrift({ isRepaired })).drift;
   return found;
 };
 const NOTHING = { missing: 0, stale: 0, ghosts: 0, unreadable: 0, repaired: 0, forms: [] };
@@ -160,7 +159,7 @@ describe('building the index again', () => {
     expect(await drift(operations)).toMatchObject(NOTHING);
   });
 
-  test('is begun again by another process when the first is gone, the live index being as it was', async () => {
+  test('is started again by another process when the first has ended, with the live index unchanged', async () => {
     let pages = 0;
     const gone = Promise.withResolvers<void>();
     const world = aWorld(async () => {
@@ -255,7 +254,7 @@ describe('building the index again', () => {
     const { documents, problem } = await reindexed(operations);
     expect({ documents, problem }).toEqual({
       documents: 29,
-      problem: expect.stringMatching(/1 entities or documents were left out.*record_access/u),
+      problem: expect.stringMatching(/1 entities or documents were omitted.*record_access/u),
     });
     expect((await index.search(aSearch())).total).toBe(29);
   });
@@ -452,7 +451,7 @@ describe('comparing the index with the services', () => {
   });
 });
 
-test('what a repair has left is counted by its problem', async () => {
+test('unrepaired differences are counted by problem', async () => {
   const world = aWorld();
   for (let n = 0; n < 5; n += 1) world.put(record(n));
   await filled(world);
@@ -490,8 +489,8 @@ test('lost events cause one new build, unless one is running', async () => {
   await reindexed(operations);
   expect(await drift(operations)).toMatchObject(NOTHING);
 
-  const { begunAt } = (await operationLog(pool).read('reindex')) ?? {};
+  const { startedAt } = (await operationLog(pool).read('reindex')) ?? {};
   await pool.query('UPDATE index_state SET filled_at = NULL');
   await operations.rebuild();
-  expect((await operationLog(pool).read('reindex'))?.begunAt).toEqual(begunAt);
+  expect((await operationLog(pool).read('reindex'))?.startedAt).toEqual(startedAt);
 });

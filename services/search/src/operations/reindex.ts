@@ -1,6 +1,10 @@
 import { failpoint } from '@kr/failpoint';
 import { isTransient } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
+import type { IndexedEntity } from '../documents/entity.ts';
+import type { SearchIndex } from '../index/search-index.ts';
+import { type EntitySource, fetchReadable } from '../sources/entity-source.ts';
+import type { LoggedOperation, OperationLog } from './operation-log.ts';
 import {
   bytesOf,
   forEachPage,
@@ -8,13 +12,9 @@ import {
   type PageSize,
   pauseUnlessStopped,
   type Throttle,
-} from '../consume/pages.ts';
-import { writeIsolatingFailures } from '../consume/write-isolating-failures.ts';
-import type { IndexedEntity } from '../documents/entity.ts';
-import type { SearchIndex } from '../index/search-index.ts';
-import { type EntitySource, fetchReadable } from '../sources/entity-source.ts';
-import type { LoggedOperation, OperationLog } from './operation-log.ts';
-import { type HeldLock, withLock } from './with-lock.ts';
+} from './pages.ts';
+import { type ProcessLock, withLock } from './with-lock.ts';
+import { writeIsolatingFailures } from './write-isolating-failures.ts';
 
 export interface ReindexDeps {
   index: SearchIndex;
@@ -32,87 +32,87 @@ export interface ReindexProgress {
   problem: string;
 }
 
-/** The log of the latest one: `build` since an index is being built for it. */
+/** The log of the latest one; `build` is the id of its index once there is one. */
 export type ReindexReport = ReindexProgress & { expected: number; build?: string };
 
 export function loggedReindex({ report }: LoggedOperation): ReindexReport {
   return report as unknown as ReindexReport;
 }
 
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 
 /**
  * Builds the index beside the live one and replaces that, also if services are unavailable meanwhile. Changes during the
  * build are written into both, so the new one is complete once every event of the read entities has arrived, except entities that cannot be
- * read and forms that the engine refuses.
+ * read and forms that the engine rejects.
  * @returns whether it is finished: not if it was stopped
  * @throws Error on a permanent failure: it must be started again
  */
 async function reindex(
   { index, source, throttle, hasArrived, logger }: ReindexDeps,
-  lock: HeldLock,
+  lock: ProcessLock,
   stopping: AbortSignal,
-  tell: (progress: Partial<ReindexReport>) => Promise<void>,
+  report: (progress: Partial<ReindexReport>) => Promise<void>,
 ): Promise<boolean> {
   const signal = AbortSignal.any([stopping, lock.lost]);
   let documents = 0;
-  const refused: Error[] = [];
+  const omitted: Error[] = [];
   // The temporary errors: one page may progress while another one does not.
-  const stuck = new Map<object, string>();
+  const retried = new Map<object, string>();
   const progress = (): ReindexProgress => {
-    const [problem = problemOf(refused)] = stuck.values();
+    const [problem = problemOf(omitted)] = retried.values();
     return { documents, problem };
   };
-  const patiently = async <Result>(what: string, act: () => Promise<Result>) => {
+  const retrying = async <Result>(name: string, act: () => Promise<Result>) => {
     const result = await tryOn(act, signal, async (error) => {
       // At a start the other services may not be ready yet: no stack trace.
       logger.warn(
         isTransient(error) ? { reason: messageOf(error) } : { err: error },
-        `${what} failed, trying again`,
+        `${name} failed, trying again`,
       );
-      stuck.set(act, `${what}: ${messageOf(error)}`);
-      await tell(progress());
+      retried.set(act, `${name}: ${messageOf(error)}`);
+      await report(progress());
     });
-    stuck.delete(act);
+    retried.delete(act);
     return result;
   };
 
-  const build = await patiently('beginning the index', index.beginBuild);
+  const build = await retrying('creating the index', index.startBuild);
   if (build === undefined) return false;
-  // Before any write: a process that finds it in place of the former index knows that the build was complete.
-  await tell({ build });
+  // Before any write: if it is the live index later, the build was complete.
+  await report({ build });
   const write = (entities: readonly IndexedEntity[]) => index.build(build, entities);
   const list: EntitySource['list'] = async (...after) =>
-    (await patiently('listing entities', () => source.list(...after))) ?? [];
+    (await retrying('listing entities', () => source.list(...after))) ?? [];
   const pages = (size: PageSize) => listIdPages(list, size, signal);
   await forEachPage(pages, throttle, async ({ kind, ids }) => {
-    const read = await patiently('reading entities', () => fetchReadable(source, logger, kind, ids));
+    const read = await retrying('reading entities', () => fetchReadable(source, logger, kind, ids));
     if (read === undefined) return 0;
     const { entities, unreadable } = read;
-    refused.push(...unreadable.map(({ error }) => error));
-    const left = await patiently('writing documents', () => writeIsolatingFailures(entities, write, logger));
+    omitted.push(...unreadable.map(({ error }) => error));
+    const left = await retrying('writing documents', () => writeIsolatingFailures(entities, write, logger));
     if (left === undefined) return 0;
-    refused.push(...left);
+    omitted.push(...left);
     documents += entities.length - left.length;
-    await tell(progress());
+    await report(progress());
     return bytesOf(entities);
   });
-  if (documents === 0 && refused[0]) throw refused[0];
-  const finished = await patiently('replacing the former index', async () => {
+  if (documents === 0 && omitted[0]) throw omitted[0];
+  const finished = await retrying('replacing the former index', async () => {
     if (!(await hasArrived())) throw new EventsOnTheirWay();
     await lock.check();
-    await index.finishBuild(build, !throttle.isWanted());
+    await index.finishBuild(build, !throttle.hasSearches());
     return true;
   });
   if (finished !== true) return false;
-  await tell(progress());
+  await report(progress());
   return true;
 }
 
-function problemOf(refused: readonly Error[]): string {
-  const [first] = refused;
+function problemOf(omitted: readonly Error[]): string {
+  const [first] = omitted;
   if (first === undefined) return '';
-  return `${refused.length} entities or documents were left out, which are in the log; the first: ${messageOf(first)}`;
+  return `${omitted.length} entities or documents were omitted and are in the log; the first: ${messageOf(first)}`;
 }
 
 function messageOf(error: unknown): string {
@@ -136,7 +136,7 @@ async function tryOn<Result>(
     } catch (error) {
       if (!isTransient(error) && !(error instanceof EventsOnTheirWay)) throw error;
       if (failures === 0) await onFailure(error);
-      await pauseUnlessStopped(Math.min(100 * 2 ** failures, LONGEST_PAUSE_MS), signal);
+      await pauseUnlessStopped(Math.min(100 * 2 ** failures, MAX_PAUSE_MS), signal);
     }
   }
   return undefined;
@@ -148,47 +148,51 @@ export interface ReindexingDeps extends ReindexDeps {
   logger: Logger;
 }
 
-/** After which another process takes over from one that is gone. */
-const LOOK_EVERY_MS = 5_000;
+/** Interval at which other processes try to continue the work of one that ended. */
+const CHECK_EVERY_MS = 5_000;
 
 /**
  * Builds the index when requested, here or in a process that has ended, and when it was never built completely;
  * until the signal.
  */
-export async function keepReindexing(deps: ReindexingDeps, bell: Bell, signal: AbortSignal): Promise<void> {
+export async function reindexWhenRequested(
+  deps: ReindexingDeps,
+  requested: Signal,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     try {
-      await reindexIfWanted(deps, signal);
+      await reindexIfRequested(deps, signal);
     } catch (error) {
       if (!signal.aborted) deps.logger.warn({ err: error }, 'the index could not be built, trying again');
     }
-    await bell.heard(LOOK_EVERY_MS, signal);
+    await requested.wait(CHECK_EVERY_MS, signal);
   }
 }
 
-async function reindexIfWanted(deps: ReindexingDeps, signal: AbortSignal): Promise<void> {
+async function reindexIfRequested(deps: ReindexingDeps, signal: AbortSignal): Promise<void> {
   const { databaseUrl, index, log, logger } = deps;
-  if ((await wanted(log)) === undefined) {
+  if ((await openReport(log)) === undefined) {
     if (await index.isFilled()) return;
     await openReindex(deps);
   }
   await withLock(databaseUrl, 'reindex', async (lock) => {
     // The previous holder of the lock may have finished meanwhile.
-    const asked = await wanted(log);
-    if (asked === undefined) return;
-    if (!(await isDone(deps, asked)) && !(await reindexTold(deps, lock, signal))) return;
+    const request = await openReport(log);
+    if (request === undefined) return;
+    if (!(await isDone(deps, request)) && !(await reindexAndReport(deps, lock, signal))) return;
     await failpoint('reindex.note.before');
     await log.close('reindex');
     logger.info('the index was built');
   });
 }
 
-/** @returns false when one is under way */
+/** @returns false when one is running */
 export async function openReindex({ index, log }: Pick<ReindexingDeps, 'index' | 'log'>): Promise<boolean> {
   return log.open('reindex', { documents: 0, expected: await index.count(), problem: '' });
 }
 
-async function wanted(log: OperationLog): Promise<ReindexReport | undefined> {
+async function openReport(log: OperationLog): Promise<ReindexReport | undefined> {
   const latest = await log.read('reindex');
   return latest === undefined || latest.endedAt !== undefined ? undefined : loggedReindex(latest);
 }
@@ -198,29 +202,34 @@ async function isDone({ index }: ReindexingDeps, { build }: ReindexReport): Prom
   return build !== undefined && index.isLive(build);
 }
 
-async function reindexTold(deps: ReindexingDeps, lock: HeldLock, signal: AbortSignal): Promise<boolean> {
-  const tell = (progress: Partial<ReindexReport>) => deps.log.note('reindex', progress);
+async function reindexAndReport(
+  deps: ReindexingDeps,
+  lock: ProcessLock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const report = (progress: Partial<ReindexReport>) => deps.log.note('reindex', progress);
   try {
-    return await reindex(deps, lock, signal, tell);
+    return await reindex(deps, lock, signal, report);
   } catch (error) {
-    await tell({ problem: `it is begun again: ${messageOf(error)}` });
+    await report({ problem: `it is started again: ${messageOf(error)}` });
     throw error;
   }
 }
 
-/** Ends a pause before its time. */
-export interface Bell {
-  ring(): void;
-  heard(milliseconds: number, signal: AbortSignal): Promise<void>;
+/** Wakes up one waiting loop. */
+export interface Signal {
+  notify(): void;
+  /** Resolves after milliseconds, or earlier if it is notified or the signal aborts. */
+  wait(milliseconds: number, signal: AbortSignal): Promise<void>;
 }
 
-export function createBell(): Bell {
-  let ringing = new AbortController();
+export function createSignal(): Signal {
+  let notified = new AbortController();
   return {
-    ring: () => ringing.abort(),
-    heard: async (milliseconds, signal) => {
-      await pauseUnlessStopped(milliseconds, AbortSignal.any([signal, ringing.signal]));
-      ringing = new AbortController();
+    notify: () => notified.abort(),
+    wait: async (milliseconds, signal) => {
+      await pauseUnlessStopped(milliseconds, AbortSignal.any([signal, notified.signal]));
+      notified = new AbortController();
     },
   };
 }

@@ -3,12 +3,12 @@ import type { Consumer } from '@kr/event-bus';
 import { ServiceError } from '@kr/service-error';
 import { type Logger, observeGauges } from '@kr/telemetry';
 import type pg from 'pg';
-import type { Throttle } from '../consume/pages.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
-import { checkDrift, type DriftCounts, keepChecking, loggedDrift } from './check-drift.ts';
+import { checkDrift, checkDriftPeriodically, type DriftCounts, loggedDrift } from './check-drift.ts';
 import { type OperationLog, operationLog } from './operation-log.ts';
-import { createBell, keepReindexing, loggedReindex, openReindex } from './reindex.ts';
+import type { Throttle } from './pages.ts';
+import { createSignal, loggedReindex, openReindex, reindexWhenRequested } from './reindex.ts';
 
 export interface DescribeIndexDeps {
   index: SearchIndex;
@@ -44,7 +44,7 @@ async function describeIndex({
         ? null
         : {
             ...loggedReindex(reindex),
-            begunAt: reindex.begunAt.toISOString(),
+            startedAt: reindex.startedAt.toISOString(),
             endedAt: reindex.endedAt?.toISOString() ?? '',
           },
     drift:
@@ -55,17 +55,17 @@ async function describeIndex({
 }
 
 function driftReport({
-  begunAt,
+  startedAt,
   endedAt,
   report: { forms, left, ...counts },
 }: {
-  begunAt: Date;
+  startedAt: Date;
   endedAt: Date;
   report: DriftCounts;
 }): DriftReport {
   return {
     ...counts,
-    begunAt: begunAt.toISOString(),
+    startedAt: startedAt.toISOString(),
     endedAt: endedAt.toISOString(),
     forms: forms.map(({ kind, id, form, problem }) => ({ kind, id, isDraft: form === 'draft', problem })),
   };
@@ -89,19 +89,19 @@ const GAUGES = {
   deadLetters: { name: 'search_dead_letters', description: 'Events that could not be indexed.' },
   missing: {
     name: 'search_drift_missing',
-    description: 'Forms that the latest comparison with the services could not find, and did not mend.',
+    description: 'Forms that the index lacks, after the latest comparison with the services.',
   },
   stale: {
     name: 'search_drift_stale',
-    description: 'Forms that the latest comparison found by something else than they are, and did not mend.',
+    description: 'Forms with outdated content in the index, after the latest comparison with the services.',
   },
   ghosts: {
     name: 'search_drift_ghosts',
-    description: 'Forms that the latest comparison found though they are not there, and did not mend.',
+    description: 'Forms that only the index has, after the latest comparison with the services.',
   },
   age: {
     name: 'search_drift_age_seconds',
-    description: 'Since the latest comparison; absent before the first.',
+    description: 'Time since the latest comparison with the services; absent before the first.',
     unit: 's',
   },
 } as const;
@@ -135,7 +135,7 @@ async function driftReadings({ log, now }: ObserveIndexDeps) {
     { of: 'missing' as const, value: left.missing },
     { of: 'stale' as const, value: left.stale },
     { of: 'ghosts' as const, value: left.ghosts },
-    { of: 'age' as const, value: Math.max(0, now().getTime() - latest.begunAt.getTime()) / 1_000 },
+    { of: 'age' as const, value: Math.max(0, now().getTime() - latest.startedAt.getTime()) / 1_000 },
   ];
 }
 
@@ -147,21 +147,21 @@ export interface OperationsDeps {
   consumer: Pick<Consumer, 'lag'>;
   /** Whether the index has applied all events of changes committed before the call. */
   hasArrived: () => Promise<boolean>;
-  /** Where dead letters are and what was done is noted. */
+  /** The database of dead letters and of the operation log. */
   pool: Pick<pg.Pool, 'query'>;
   databaseUrl: string;
-  /** From one comparison with the services to the next, in milliseconds; 0: only operators make them. */
+  /** Milliseconds between two comparisons with the services. */
   driftCheckEveryMs: number;
   now: () => Date;
   logger: Logger;
 }
 
-/** The RPCs of operators and what they set going; `stop` leaves what is unfinished to the next start. */
+/** The RPCs of operators, and the operations that they start. `stop` leaves unfinished operations to the next start. */
 export function startOperations(deps: OperationsDeps) {
   const { index, pool, logger, driftCheckEveryMs } = deps;
   const log = operationLog(pool);
   const stopping = new AbortController();
-  const bell = createBell();
+  const requested = createSignal();
   const countDeadLetters = async () => {
     const { rows } = await pool.query<{ count: string }>('SELECT count(*) FROM dead_letter');
     return Number(rows[0]?.count ?? 0);
@@ -170,27 +170,27 @@ export function startOperations(deps: OperationsDeps) {
 
   const gauges = observeIndex(described);
   const running = Promise.all([
-    keepReindexing({ ...deps, log }, bell, stopping.signal),
-    driftCheckEveryMs === 0 ? undefined : keepChecking({ ...deps, log }, driftCheckEveryMs, stopping.signal),
+    reindexWhenRequested({ ...deps, log }, requested, stopping.signal),
+    checkDriftPeriodically({ ...deps, log }, driftCheckEveryMs, stopping.signal),
   ]);
 
-  const beginReindex = async () => {
+  const requestReindex = async () => {
     const isOpened = await openReindex({ index, log });
-    if (isOpened) bell.ring();
+    if (isOpened) requested.notify();
     return isOpened;
   };
 
   return {
     /** Starts to build the index, unless it is being built. */
     rebuild: async () => {
-      if (await index.isFilled()) await beginReindex();
+      if (await index.isFilled()) await requestReindex();
     },
     handlers: {
       DescribeIndex: () => describeIndex(described),
       StartReindex: async () => {
         const isFirstBuild = !(await index.isFilled());
         // A first build in progress is what the operator requested.
-        if (!(await beginReindex()) && !isFirstBuild)
+        if (!(await requestReindex()) && !isFirstBuild)
           throw new ServiceError('conflict', 'The index is being built already.');
         return {};
       },

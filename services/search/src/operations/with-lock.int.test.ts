@@ -3,9 +3,9 @@ import { FaultProxy, freshDatabase, until } from '@kr/testbed';
 import { withLock } from './with-lock.ts';
 
 /** As long as a busy machine may keep an answer back. */
-const IMPATIENT = { askEveryMs: 50, answerWithinMs: 4_000 };
+const IMPATIENT = { checkEveryMs: 50, checkTimeoutMs: 4_000 };
 
-test('a lock is held by one, and free when he is done', async () => {
+test('a lock has one owner, and is free when the work has ended', async () => {
   const database = await freshDatabase();
   const take = (work: () => Promise<unknown>) => withLock(database.url, 'reindex', work);
   try {
@@ -16,7 +16,7 @@ test('a lock is held by one, and free when he is done', async () => {
   }
 });
 
-test('a holder without contact to the database has lost the lock, and reports it', async () => {
+test('a process without a connection to the database has lost the lock, and reports it', async () => {
   const database = await freshDatabase();
   const proxy = await FaultProxy.start(new URL(database.url).host);
   let heal = () => {};

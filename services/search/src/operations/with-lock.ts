@@ -1,66 +1,68 @@
 import pg from 'pg';
-import { pauseUnlessStopped } from '../consume/pages.ts';
+import { pauseUnlessStopped } from './pages.ts';
 
 /** Tasks that only one process may run at a time. Any numbers, each for one purpose. */
 const LOCKS = { reindex: 7_160_052, drift: 7_160_053 } as const;
 
-/** A lock that its holder can lose: with the connection that holds it. */
-export interface HeldLock {
+/** A lock that is lost together with its connection. */
+export interface ProcessLock {
   /** Aborted when the lock is lost, or when its state is unknown. */
   lost: AbortSignal;
   /** @throws Error when the lock is lost */
   check(): Promise<void>;
 }
 
-/** In milliseconds: the interval at which the holder checks the lock, and the timeout of a check. */
-export interface LockPatience {
-  askEveryMs: number;
-  answerWithinMs: number;
+/** The interval of checks of the connection, and the timeout of a check, in milliseconds. */
+export interface LockTimeouts {
+  checkEveryMs: number;
+  checkTimeoutMs: number;
 }
 
-/** The holder notices that the database is away before the database gives the lock to another. */
-const PATIENCE: LockPatience = { askEveryMs: 5_000, answerWithinMs: 10_000 };
-/** In seconds. Otherwise a database that cannot reach a holder keeps the lock for hours. */
-const SILENCE = 'SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4';
+/** The process notices a lost connection before the database gives the lock to another process. */
+const TIMEOUTS: LockTimeouts = { checkEveryMs: 5_000, checkTimeoutMs: 10_000 };
+/** In seconds. By default the database would release the lock of an unreachable process after hours. */
+const KEEPALIVE =
+  'SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4';
 
 /**
- * Runs work that only one process may do at a time, on a separate connection that holds the lock.
+ * Runs work that only one process may do at a time, with a lock on a separate connection.
  * @returns the result of `work`; undefined, without running it, when another process has the lock
  */
 export async function withLock<Result>(
   databaseUrl: string,
   name: keyof typeof LOCKS,
-  work: (lock: HeldLock) => Promise<Result>,
-  { askEveryMs, answerWithinMs }: LockPatience = PATIENCE,
+  work: (lock: ProcessLock) => Promise<Result>,
+  { checkEveryMs, checkTimeoutMs }: LockTimeouts = TIMEOUTS,
 ): Promise<Result | undefined> {
   const client = new pg.Client({
     connectionString: databaseUrl,
-    connectionTimeoutMillis: answerWithinMs,
-    query_timeout: answerWithinMs,
+    connectionTimeoutMillis: checkTimeoutMs,
+    query_timeout: checkTimeoutMs,
     keepAlive: true,
   });
-  const losing = new AbortController();
-  const over = new AbortController();
-  client.on('error', () => losing.abort());
-  client.on('end', () => losing.abort());
+  const lost = new AbortController();
+  const ended = new AbortController();
+  client.on('error', () => lost.abort());
+  client.on('end', () => lost.abort());
   await client.connect();
   const check = async () => void (await client.query('SELECT 1'));
-  const asking = async () => {
-    while (!over.signal.aborted && !losing.signal.aborted) {
-      await pauseUnlessStopped(askEveryMs, over.signal);
-      if (!over.signal.aborted) await check().catch(() => losing.abort());
+  const checkRegularly = async () => {
+    while (!ended.signal.aborted && !lost.signal.aborted) {
+      await pauseUnlessStopped(checkEveryMs, ended.signal);
+      if (!ended.signal.aborted) await check().catch(() => lost.abort());
     }
   };
   try {
-    await client.query(SILENCE);
-    const { rows } = await client.query<{ is_held: boolean }>('SELECT pg_try_advisory_lock($1) AS is_held', [
-      LOCKS[name],
-    ]);
-    if (rows[0]?.is_held !== true) return undefined;
-    void asking();
-    return await work({ lost: losing.signal, check });
+    await client.query(KEEPALIVE);
+    const { rows } = await client.query<{ is_acquired: boolean }>(
+      'SELECT pg_try_advisory_lock($1) AS is_acquired',
+      [LOCKS[name]],
+    );
+    if (rows[0]?.is_acquired !== true) return undefined;
+    void checkRegularly();
+    return await work({ lost: lost.signal, check });
   } finally {
-    over.abort();
+    ended.abort();
     await client.end().catch(() => undefined);
   }
 }

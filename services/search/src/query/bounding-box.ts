@@ -5,7 +5,7 @@ const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/iu;
 
 /**
  * Reads `longitude,latitude,longitude,latitude` of two opposite corners, west first. Latitudes may be in either order;
- * a west beyond the east crosses the 180th meridian and gives two boxes. Null for a blank text.
+ * a west greater than the east crosses the 180th meridian and gives two boxes. Null for a blank text.
  * @throws ServiceError `invalid` for any other text
  */
 export function parseBoundingBox(text: string): Box[] | null {

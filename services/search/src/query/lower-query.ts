@@ -13,6 +13,7 @@ import { partialInstant } from './partial-instant.ts';
 import { syntaxError, tooComplex } from './query-error.ts';
 import type {
   BoolNode,
+  FuzzyNode,
   PhraseNode,
   QueryNode,
   RangeBound,
@@ -21,7 +22,6 @@ import type {
   WildcardNode,
   WildcardPart,
 } from './query-tree.ts';
-import { similarTo } from './similar-words.ts';
 
 /**
  * A query in the terms of the index, the same for all engines. They only translate it: all decisions about
@@ -61,7 +61,10 @@ export interface PrefixCondition {
   boost: number;
 }
 
-/** A word and its similar words, see `similar-words.ts`. */
+/**
+ * A word and its similar words: those with the same first character that at most `distance` insertions, deletions and
+ * replacements turn into it (Levenshtein, in code points, of folded words; a transposition counts as two).
+ */
 export interface FuzzyCondition {
   type: 'fuzzy';
   field: string | null;
@@ -127,10 +130,8 @@ function lower(node: QueryNode): Condition | null {
       return lowerRange(node);
     case 'wildcard':
       return lowerWildcard(node);
-    case 'fuzzy': {
-      const similar = similarTo(node);
-      return similar && { type: 'fuzzy', field: node.field, boost: node.boost, ...similar };
-    }
+    case 'fuzzy':
+      return lowerFuzzy(node);
     case 'term':
     case 'phrase':
       return node.field !== null && fieldType(node.field) !== 'text'
@@ -181,6 +182,19 @@ function lowerWildcard({ field, parts, boost }: WildcardNode): Condition | null 
   if (prefix === undefined) return null;
   const isOpen = rest.every((part) => 'any' in part && part.any === 'many');
   return { type: 'prefix', field, isText, words, prefix, pattern: isOpen ? null : rest, boost };
+}
+
+function lowerFuzzy({ field, text, distance, boost, position }: FuzzyNode): Condition | null {
+  const [word, ...others] = textTokens(text);
+  if (field !== null && fieldType(field) !== 'text')
+    throw syntaxError(`"~" is for words, the values of ${field} are compared whole: unescaped "~"`, position);
+  if (word === undefined) return null;
+  if (others.length > 0) throw syntaxError('"~" takes one word', position);
+  const length = [...word].length;
+  const defaultDistance = length < 6 ? 1 : 2;
+  // Words that share next to nothing are not similar.
+  const maxDistance = length < 3 ? 0 : length < 5 ? 1 : 2;
+  return { type: 'fuzzy', field, word, distance: Math.min(distance ?? defaultDistance, maxDistance), boost };
 }
 
 function lowerRange({ field, lower, upper }: RangeNode): Condition {
@@ -260,4 +274,16 @@ export function fuzzyConditions(condition: Condition): FuzzyCondition[] {
   if (condition.type === 'fuzzy') return [condition];
   if (condition.type !== 'bool') return [];
   return [...condition.must, ...condition.should, ...condition.mustNot].flatMap(fuzzyConditions);
+}
+
+/** Whether a query may take long: the engine compares each word of the documents with a part of it. */
+export function isCostlyQuery(condition: Condition): boolean {
+  switch (condition.type) {
+    case 'bool':
+      return [...condition.must, ...condition.should, ...condition.mustNot].some(isCostlyQuery);
+    case 'prefix':
+      return condition.pattern !== null;
+    default:
+      return condition.type === 'values' || condition.type === 'fuzzy';
+  }
 }

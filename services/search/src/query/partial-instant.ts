@@ -29,7 +29,7 @@ export function partialInstant(text: string): InstantSpan | null {
   return { start: withMicros(start, 0), end: withMicros(end, 0) };
 }
 
-/** The platform's dates carry 31 February over into March. */
+/** `Date` turns 31 February into a day of March. */
 function isCalendarDay(year: string, month = '01', day = '01'): boolean {
   const date = new Date(`${year}-${month}-${day}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.getUTCDate() === Number(day);

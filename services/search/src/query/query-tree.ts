@@ -33,12 +33,12 @@ export interface PhraseNode {
   position: number;
 }
 
-/** A word and the words similar to it, see `query/similar-words.ts`. */
+/** A word and the words similar to it, see `FuzzyCondition`. */
 export interface FuzzyNode {
   type: 'fuzzy';
   field: string | null;
   text: string;
-  /** The most characters that may differ; null leaves that to the length of the word. */
+  /** Maximum number of differing characters; null: by the length of the word. */
   distance: 0 | 1 | 2 | null;
   boost: number;
   position: number;
@@ -108,11 +108,11 @@ export interface QueryLimits {
   maxSlop: number;
 }
 
-/** Engines keep the words of two values farther apart. */
-export const MOST_SLOP = 19;
+/** The distance between the words of two values is larger in both engines. */
+export const MAX_SLOP = 19;
 
-/** Every engine takes a query so deep; Elasticsearch refuses those of some twice as many. */
-export const MOST_DEPTH = 20;
+/** Both engines accept this depth; Elasticsearch rejects about twice as much. */
+export const MAX_DEPTH = 20;
 
 export const QUERY_LIMITS: QueryLimits = {
   maxLength: 1_024,

@@ -3,7 +3,7 @@ import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import { aggregations } from './aggregations.ts';
 
 describe('aggregations', () => {
-  test('show every facet of the listing with its labels, in order, and what is selected', () => {
+  test('list every facet of the listing with its labels, in order, with the selection', () => {
     const counted = {
       record_type: [{ value: 'resource', count: 5 }],
       resource_type: [
@@ -47,7 +47,7 @@ describe('aggregations', () => {
     );
   });
 
-  test('label what no vocabulary knows with the value itself', () => {
+  test('label values that no vocabulary has with the value itself', () => {
     const counted = {
       is_published: [{ value: 'false', count: 1 }],
       base_type: [{ value: 'constructor', count: 1 }],

@@ -5,7 +5,7 @@ import type { SearchIndex } from '../index/search-index.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { fetchReadable } from '../sources/entity-source.ts';
 
-export interface BringMissingDeps {
+export interface BackfillDeps {
   index: Pick<SearchIndex, 'write'>;
   source: Pick<EntitySource, 'fetch'>;
   logger: Pick<Logger, 'error'>;
@@ -17,46 +17,46 @@ export interface BringMissingDeps {
  */
 export type BackfillMissing = (ids: readonly string[], timeoutMs: number) => Promise<boolean>;
 
-/** Resources without a published form are not fetched again for this many milliseconds. */
+/** Milliseconds until resources without a published form are fetched again. */
 const REMEMBERED_MS = 5_000;
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
-/** The number fetched together. */
+/** Resources per fetch. */
 const PORTION = 10;
 
-/** As much is written together, in bytes of JSON, and one at least: more is work for a good part of a second. */
-const MOST_TOGETHER = 100_000;
+/** Bytes of JSON in one write, unless one entity has more: larger writes take a good part of a second. */
+const MAX_WRITE_BYTES = 100_000;
 
 /**
- * Fetches resources that are known to exist into the index, some at a time, until the time is over. The others arrive with
+ * Indexes resources that exist but are missing in the index, some at a time, until the time is over. The others arrive with
  * their events. Resources that are being fetched for one search are not fetched for others at the same time.
  * @throws ServiceError `unavailable`: the records service is unavailable
  */
-export function backfillMissing({ index, source, logger }: BringMissingDeps): BackfillMissing {
-  const underWay = new Map<string, Promise<void>>();
-  const unpublished = new LRUCache<string, true>({ max: MOST_REMEMBERED, ttl: REMEMBERED_MS });
+export function backfillMissing({ index, source, logger }: BackfillDeps): BackfillMissing {
+  const fetching = new Map<string, Promise<void>>();
+  const unpublished = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS });
 
   const fetchAndWrite = async (ids: readonly string[]): Promise<void> => {
     const { entities } = await fetchReadable(source, logger, 'record', ids);
-    for (const staged of together(entities)) await index.write({ staged });
+    for (const staged of groupsOf(entities)) await index.write({ staged });
     const published = new Set(entities.flatMap(({ id, form }) => (form === 'published' ? id : [])));
     for (const id of ids) if (!published.has(id)) unpublished.set(id, true);
   };
 
-  const bring = (ids: readonly string[]): Promise<void> => {
+  const backfill = (ids: readonly string[]): Promise<void> => {
     if (ids.length === 0) return Promise.resolve();
-    const bringing = fetchAndWrite(ids).finally(() => {
-      for (const id of ids) underWay.delete(id);
+    const running = fetchAndWrite(ids).finally(() => {
+      for (const id of ids) fetching.delete(id);
     });
-    for (const id of ids) underWay.set(id, bringing);
-    return bringing;
+    for (const id of ids) fetching.set(id, running);
+    return running;
   };
 
-  const bringAll = async (ids: readonly string[], isLate: () => boolean): Promise<void> => {
+  const backfillAll = async (ids: readonly string[], isLate: () => boolean): Promise<void> => {
     for (let start = 0; start < ids.length && !isLate(); start += PORTION) {
       const portion = ids.slice(start, start + PORTION);
-      const brought = portion.flatMap((id) => underWay.get(id) ?? []);
-      await Promise.all([...new Set(brought), bring(portion.filter((id) => !underWay.has(id)))]);
+      const others = portion.flatMap((id) => fetching.get(id) ?? []);
+      await Promise.all([...new Set(others), backfill(portion.filter((id) => !fetching.has(id)))]);
     }
   };
 
@@ -71,7 +71,7 @@ export function backfillMissing({ index, source, logger }: BringMissingDeps): Ba
     }, timeoutMs);
     try {
       // A late fetch is not awaited: its later error is ignored.
-      await Promise.race([bringAll(ids, () => isLate), late.promise]);
+      await Promise.race([backfillAll(ids, () => isLate), late.promise]);
       return true;
     } finally {
       clearTimeout(timer);
@@ -79,14 +79,14 @@ export function backfillMissing({ index, source, logger }: BringMissingDeps): Ba
   };
 }
 
-/** In their order, and the forms of one entity beside each other. */
-function together(entities: readonly IndexedEntity[]): IndexedEntity[][] {
+/** Groups of limited size, in the given order. */
+function groupsOf(entities: readonly IndexedEntity[]): IndexedEntity[][] {
   const groups: IndexedEntity[][] = [];
   let room = 0;
   for (const entity of entities) {
     if (groups.length === 0 || entity.sizeBytes > room) {
       groups.push([]);
-      room = MOST_TOGETHER;
+      room = MAX_WRITE_BYTES;
     }
     groups.at(-1)?.push(entity);
     room -= entity.sizeBytes;

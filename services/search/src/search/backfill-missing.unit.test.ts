@@ -36,8 +36,8 @@ function world({ isOpen = true } = {}) {
   return { bring, fetched, written, open: gate.resolve, fail: gate.reject };
 }
 
-describe('what the index lacks', () => {
-  test('is fetched some at a time, and all of it where there is time', async () => {
+describe('an entity that the index lacks', () => {
+  test('is fetched with some others at a time, until the time is over', async () => {
     const { bring, fetched, written } = world();
     await bring(ids(25), LONG_MS);
     expect(fetched.map(({ length }) => length)).toEqual([10, 10, 5]);
@@ -62,7 +62,7 @@ describe('what the index lacks', () => {
     expect(new Set(written)).toEqual(new Set(ids(4)));
   });
 
-  test('is written one by one where it is large, and together where it is not', async () => {
+  test('is written alone if it is large, and with others if it is not', async () => {
     const writes: number[] = [];
     const bring = backfillMissing({
       logger: QUIET,
@@ -75,7 +75,7 @@ describe('what the index lacks', () => {
     expect(writes).toEqual([2, 1, 1, 2]);
   });
 
-  test('is not fetched again and again where it is not published', async () => {
+  test('is not fetched repeatedly if it is not published', async () => {
     const fetched: string[][] = [];
     const bring = backfillMissing({
       logger: QUIET,

@@ -1,7 +1,7 @@
 import { ServiceError } from '@kr/service-error';
 import type { Sort, SortPosition } from '../engine/search-engine.ts';
 
-/** The sorts whose order a cursor can follow: what a hit is compared by does not depend on the other hits. */
+/** The sorts that cursors support: the order of two hits does not depend on the query. */
 export type CursorSort = Exclude<Sort, 'bestmatch'>;
 
 /** The first page. */
@@ -9,12 +9,11 @@ const FIRST = '*';
 
 const SORTS: readonly CursorSort[] = ['newest', 'oldest', 'version', 'updated-desc', 'updated-asc'];
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
-const LONGEST_ID = 100;
+const MAX_ID_LENGTH = 100;
 
 /**
- * The end of a page, as callers pass it back, so that it need not be stored. It is the position of the last hit that the
- * index may show, even when that is omitted from the page because it was deleted, or restricted, since it was
- * indexed: its id, times and version, none of its content.
+ * The end of a page, which the caller sends with the next request: id, times and version of its last hit. This hit may
+ * be omitted from the page, because it was deleted or restricted since it was indexed.
  */
 export function writeCursor(sort: CursorSort, position: SortPosition): string {
   const { createdAt, updatedAt, versionIndex, id, form } = position;
@@ -24,7 +23,7 @@ export function writeCursor(sort: CursorSort, position: SortPosition): string {
 }
 
 /**
- * The place behind which a page begins; null for the first.
+ * The position after which a page starts; null for the first.
  *
  * @throws ServiceError `invalid` with code `invalid_cursor`: no cursor of ours, or of another order
  */
@@ -32,13 +31,14 @@ export function readCursor(text: string, sort: CursorSort): SortPosition | null 
   if (text === FIRST) return null;
   const [writtenSort, createdAt, updatedAt, versionIndex, id, form] = decode(text);
   const isCursor =
-    SORTS.some((known) => known === writtenSort) &&
+    SORTS.some((option) => option === writtenSort) &&
     isInstant(createdAt) &&
     isInstant(updatedAt) &&
     isVersion(versionIndex) &&
     isId(id) &&
     (form === 'draft' || form === 'published');
-  if (!isCursor) throw invalidCursor('Not a cursor: begin with *, and go on with the link to the next page.');
+  if (!isCursor)
+    throw invalidCursor('Not a cursor: start with *, and continue with the link to the next page.');
   if (writtenSort !== sort) {
     throw invalidCursor(`The cursor is of the order '${writtenSort}', and the search of '${sort}'.`);
   }
@@ -66,7 +66,7 @@ function isInstant(value: unknown): value is string {
   return typeof value === 'string' && INSTANT.test(value) && !value.startsWith('0000') && isDate(value);
 }
 
-/** The platform's dates carry 31 February over into March, and a day that no calendar has is none of ours. */
+/** `Date` turns 31 February into a day of March. */
 function isDate(value: string): boolean {
   const milliseconds = Date.parse(`${value.slice(0, 23)}Z`);
   return !Number.isNaN(milliseconds) && new Date(milliseconds).toISOString().startsWith(value.slice(0, 19));
@@ -78,6 +78,9 @@ function isVersion(value: unknown): value is number {
 
 function isId(value: unknown): value is string {
   return (
-    typeof value === 'string' && value.length <= LONGEST_ID && value.isWellFormed() && !value.includes('\0')
+    typeof value === 'string' &&
+    value.length <= MAX_ID_LENGTH &&
+    value.isWellFormed() &&
+    !value.includes('\0')
   );
 }

@@ -12,11 +12,11 @@ export interface TurnRequest {
 
 export interface FairTurns {
   /**
-   * Resolves when a search may run, with the function that ends its turn.
+   * Resolves when a search may run, with the function that releases its turn.
    * @throws ServiceError - `rate_limited` (`too_many_searches`): the caller has too many waiting searches - `unavailable` (`search_timeout`):
    * no turn was free in time
    */
-  take(request: TurnRequest): Promise<() => void>;
+  acquire(request: TurnRequest): Promise<() => void>;
 }
 
 /** Searches of one caller that run at once; costly ones among them. */
@@ -24,7 +24,7 @@ const RUNNING_OF_CALLER = 2;
 const COSTLY_OF_CALLER = 1;
 /** Searches of one caller that wait. */
 const WAITING_OF_CALLER = 16;
-/** The share of connections that costly searches may use: each keeps a processor of the database busy. */
+/** The share of connections that costly searches may use: each uses a whole processor of the database. */
 const COSTLY_SHARE = 1 / 4;
 
 interface Waiting extends TurnRequest {
@@ -36,7 +36,7 @@ interface Waiting extends TurnRequest {
  * connections are only for quick searches.
  */
 export function fairTurns(connections: number): FairTurns {
-  const mostCostly = Math.max(1, Math.floor(connections * COSTLY_SHARE));
+  const maxCostly = Math.max(1, Math.floor(connections * COSTLY_SHARE));
   /** Callers in the order of their next turns. */
   const waiting = new Map<string, Waiting[]>();
   const running = new Map<string, { all: number; costly: number }>();
@@ -45,7 +45,7 @@ export function fairTurns(connections: number): FairTurns {
   const mayStart = ({ caller, isCostly }: TurnRequest): boolean => {
     const own = running.get(caller) ?? { all: 0, costly: 0 };
     if (total.all >= connections || own.all >= RUNNING_OF_CALLER) return false;
-    return !isCostly || (total.costly < mostCostly && own.costly < COSTLY_OF_CALLER);
+    return !isCostly || (total.costly < maxCostly && own.costly < COSTLY_OF_CALLER);
   };
 
   const count = ({ caller, isCostly }: TurnRequest, change: 1 | -1): void => {
@@ -60,7 +60,7 @@ export function fairTurns(connections: number): FairTurns {
 
   const remove = (entry: Waiting): void => {
     const own = waiting.get(entry.caller)?.filter((other) => other !== entry) ?? [];
-    // Its caller goes to the end of the order.
+    // The caller moves to the end of the order.
     waiting.delete(entry.caller);
     if (own.length > 0) waiting.set(entry.caller, own);
   };
@@ -74,7 +74,7 @@ export function fairTurns(connections: number): FairTurns {
     }
   };
 
-  const begin = (request: TurnRequest): (() => void) => {
+  const start = (request: TurnRequest): (() => void) => {
     count(request, 1);
     let isRunning = true;
     return () => {
@@ -86,8 +86,8 @@ export function fairTurns(connections: number): FairTurns {
   };
 
   return {
-    take: async (request) => {
-      if (mayStart(request)) return begin(request);
+    acquire: async (request) => {
+      if (mayStart(request)) return start(request);
       const own = waiting.get(request.caller) ?? [];
       if (own.length >= WAITING_OF_CALLER) throw tooManySearches();
       return new Promise((resolve, reject) => {
@@ -95,7 +95,7 @@ export function fairTurns(connections: number): FairTurns {
           ...request,
           start: () => {
             clearTimeout(timer);
-            resolve(begin(request));
+            resolve(start(request));
           },
         };
         const timer = setTimeout(() => {
@@ -126,16 +126,16 @@ export interface EngineTimeDeps {
   turns: FairTurns;
   /** Milliseconds that all engine calls of one request may take, with the wait for their turns. */
   limitMs: number;
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   elapsed: () => number;
 }
 
 /** The time that one request spends in the engine. */
 export interface EngineTime {
   /**
-   * Does one engine call in a turn of the caller, within what is left of the time of the request, in whole milliseconds.
+   * Makes one engine call in a turn of the caller, with the rest of the request's time in whole milliseconds.
    *
-   * @throws ServiceError as `FairTurns.take`, and what `work` throws, with the time used so far
+   * @throws ServiceError as `FairTurns.acquire`, and the error of `work`, with the time used so far
    */
   run<Result>(isCostly: boolean, work: (timeoutMs: number) => Promise<Result>): Promise<Result>;
   /** Milliseconds of engine calls so far, without waiting. */
@@ -153,19 +153,19 @@ export function engineTime({ turns, limitMs, elapsed }: EngineTimeDeps): OpenEng
         return Math.round(usedMs);
       },
       async run(isCostly, work) {
-        const begun = elapsed();
+        const requestedAt = elapsed();
         if (spentMs >= limitMs) throw withUsed(searchTimeout(), usedMs);
         const timeoutMs = limitMs - spentMs;
-        const end = await turns.take({ caller, isCostly, timeoutMs });
+        const release = await turns.acquire({ caller, isCostly, timeoutMs });
         const started = elapsed();
         try {
-          return await work(Math.max(1, Math.floor(timeoutMs - (started - begun))));
+          return await work(Math.max(1, Math.floor(timeoutMs - (started - requestedAt))));
         } catch (error) {
           throw withUsed(error, usedMs + elapsed() - started);
         } finally {
           usedMs += elapsed() - started;
-          spentMs += elapsed() - begun;
-          end();
+          spentMs += elapsed() - requestedAt;
+          release();
         }
       },
     };

@@ -27,10 +27,10 @@ test('all engine calls of a request share its time', async () => {
   expect([limits, time.usedMs]).toEqual([[1_000, 599, 100], 1_000]);
 });
 
-test('waiting for a turn takes of the time, and is not charged', async () => {
+test('waiting for a turn counts for the limit, and is not charged', async () => {
   const { elapsed, pass } = aClock();
   const turns = fairTurns(1);
-  const end = await turns.take({ caller: 'other', isCostly: true, timeoutMs: 60_000 });
+  const end = await turns.acquire({ caller: 'other', isCostly: true, timeoutMs: 60_000 });
   const time = engineTime({ turns, limitMs: 60_000, elapsed })('a');
   const running = time.run(true, async (timeoutMs) => {
     pass(10);

@@ -7,7 +7,7 @@ function turnsOf(connections: number) {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const take = (caller: string, isCostly = true) =>
-    turns.take({ caller, isCostly, timeoutMs: 60_000 }).then((end) => {
+    turns.acquire({ caller, isCostly, timeoutMs: 60_000 }).then((end) => {
       begun.push(caller);
       ends.push(end);
     });
@@ -37,7 +37,7 @@ test('costly searches use a quarter of the connections, quick ones all', async (
   expect(begun).toEqual(['a', 'b', 'f', 'g', 'h', 'i', 'j', 'k']);
 });
 
-test('a single connection takes both', async () => {
+test('a single connection serves both', async () => {
   const { begun, take, settled } = turnsOf(1);
   void take('a');
   void take('b', false);
@@ -57,13 +57,13 @@ test('free connections go to waiting callers in turn', async () => {
 
 test('callers may have few searches waiting, and a turn that is not free in time is cancelled', async () => {
   const turns = fairTurns(1);
-  const end = await turns.take({ caller: 'a', isCostly: true, timeoutMs: 1 });
-  const late = Array.from({ length: 16 }, () => turns.take({ caller: 'a', isCostly: true, timeoutMs: 1 }));
-  const tooMany = turns.take({ caller: 'a', isCostly: true, timeoutMs: 1 });
+  const end = await turns.acquire({ caller: 'a', isCostly: true, timeoutMs: 1 });
+  const late = Array.from({ length: 16 }, () => turns.acquire({ caller: 'a', isCostly: true, timeoutMs: 1 }));
+  const tooMany = turns.acquire({ caller: 'a', isCostly: true, timeoutMs: 1 });
   await expect(tooMany).rejects.toMatchObject({ kind: 'rate_limited', code: 'too_many_searches' });
   for (const { status, ...rest } of await Promise.allSettled(late))
     expect([status, rest]).toMatchObject(['rejected', { reason: { code: 'search_timeout' } }]);
   end();
   // No cancelled call holds the connection.
-  (await turns.take({ caller: 'b', isCostly: true, timeoutMs: 1 }))();
+  (await turns.acquire({ caller: 'b', isCostly: true, timeoutMs: 1 }))();
 });

@@ -1,17 +1,16 @@
 import type { Principal } from '@kr/caller';
 import type { SearchRequest__Output } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
-import type { EntityKind } from '../documents/entity.ts';
+import { ENTITY_KINDS, type EntityKind } from '../documents/entity.ts';
 import type { EngineSearch, Sort, Viewer } from '../engine/search-engine.ts';
 import { parseBoundingBox } from '../query/bounding-box.ts';
 import { lowerQuery } from '../query/lower-query.ts';
 import { parseQuery } from '../query/parse-query.ts';
-import type { QueryLimits } from '../query/query-tree.ts';
 import { type CursorSort, invalidCursor, readCursor } from './cursor.ts';
 import { findListing, type ListingSettings } from './listings.ts';
 
-/** A parameter with a value that it cannot have. */
-export function refusedField(field: string, message: string): ServiceError {
+/** The error of an invalid value of a parameter. */
+export function invalidField(field: string, message: string): ServiceError {
   return new ServiceError('invalid', 'A validation error occurred.', {
     issues: [{ field, messages: [message] }],
   });
@@ -32,46 +31,35 @@ export function viewerOf({ userId, isAdmin, service, grants }: Principal): Viewe
   };
 }
 
-export interface SearchLimits {
-  /** The largest page size. */
-  maxPageSize: number;
-  /** How many hits can be reached by pages. */
-  window: number;
-  query: QueryLimits;
-}
-
 /** A parsed request. */
 export interface ReadSearch {
   listing: ListingSettings;
   search: EngineSearch;
-  /** The order of this search's cursors; null for numbered pages. */
+  /** The sort of a search that is paged by cursors; null for numbered pages. */
   cursorSort: CursorSort | null;
   /** Whether there is no link to the next page. */
   isNextTooFar: boolean;
 }
 
 const DEFAULT_SIZE = 10;
-const KINDS: readonly EntityKind[] = ['record', 'package'];
+const MAX_PAGE_SIZE = 1_000;
+/** Hits that numbered pages can reach. */
+const MAX_PAGED_HITS = 10_000;
 
 /**
  * Parses a request for the engine.
  * @throws ServiceError `invalid` for an invalid page, cursor, query, sort or box; `unauthenticated` for a personal
  * listing without credentials
  */
-export function readSearch(
-  request: SearchRequest__Output,
-  principal: Principal,
-  limits: SearchLimits,
-  now: Date,
-): ReadSearch {
+export function readSearch(request: SearchRequest__Output, principal: Principal, now: Date): ReadSearch {
   const listing = findListing(request.listing);
   if (listing === undefined) throw new ServiceError('invalid', 'Unknown listing.');
   if (listing.needsCredential && principal.userId === null && principal.grants.length === 0) {
     throw new ServiceError('unauthenticated', 'Authentication required.');
   }
-  const { size, page } = readPaging(request, limits);
+  const { size, page } = readPaging(request);
   const boxes = parseBoundingBox(request.bbox);
-  const query = parseQuery(request.q, limits.query);
+  const query = parseQuery(request.q);
   const cursorSort = request.cursor === '' ? null : readCursorSort(request.sort, listing);
   const after = cursorSort === null ? null : readCursor(request.cursor, cursorSort);
   const search: EngineSearch = {
@@ -94,28 +82,25 @@ export function readSearch(
     selected: readSelection(request, listing),
     now,
   };
-  const isNextTooFar = cursorSort === null && (page + 1) * size > limits.window;
+  const isNextTooFar = cursorSort === null && (page + 1) * size > MAX_PAGED_HITS;
   return { listing, search, cursorSort, isNextTooFar };
 }
 
-/** Zero is what an unset number reads as, so it takes the default. */
-function readPaging(
-  { size, page, cursor }: SearchRequest__Output,
-  { maxPageSize, window }: SearchLimits,
-): { size: number; page: number } {
-  const asked = { size: size === 0 ? DEFAULT_SIZE : size, page: page === 0 ? 1 : page };
+/** An unset number is zero. */
+function readPaging(request: SearchRequest__Output): { size: number; page: number } {
+  const paging = { size: request.size || DEFAULT_SIZE, page: request.page || 1 };
   for (const field of ['size', 'page'] as const) {
-    if (asked[field] < 1) throw refusedField(field, 'Must be greater than or equal to 1.');
+    if (paging[field] < 1) throw invalidField(field, 'Must be greater than or equal to 1.');
   }
-  if (asked.size > maxPageSize)
-    throw refusedField('size', `Page size cannot be greater than ${maxPageSize}.`);
-  if (cursor !== '' && asked.page > 1) throw refusedField('page', 'A cursor takes the place of the page.');
-  if (cursor === '' && asked.page * asked.size > window) throw tooFar(window);
-  return asked;
+  const { size, page } = paging;
+  if (size > MAX_PAGE_SIZE) throw invalidField('size', `Page size cannot be greater than ${MAX_PAGE_SIZE}.`);
+  if (request.cursor !== '' && page > 1) throw invalidField('page', 'A cursor takes the place of the page.');
+  if (request.cursor === '' && page * size > MAX_PAGED_HITS) throw pageTooFar();
+  return paging;
 }
 
-function tooFar(window: number): ServiceError {
-  const message = `Only the first ${window} hits can be reached by pages; cursor=* goes through all of them.`;
+function pageTooFar(): ServiceError {
+  const message = `Only the first ${MAX_PAGED_HITS} hits can be reached by pages; cursor=* goes through all of them.`;
   return new ServiceError('invalid', 'Invalid querystring parameters.', {
     issues: [{ field: 'page', messages: [message] }],
     code: 'page_too_far',
@@ -124,25 +109,29 @@ function tooFar(window: number): ServiceError {
 
 function readKinds({ kinds }: SearchRequest__Output, { takesIds }: ListingSettings): EntityKind[] {
   if (takesIds) return ['record'];
-  return kinds.length === 0 ? [...KINDS] : KINDS.filter((kind) => kinds.includes(kind));
+  return kinds.length === 0 ? [...ENTITY_KINDS] : ENTITY_KINDS.filter((kind) => kinds.includes(kind));
 }
 
 function readSort(sort: string, { sorts, defaultSort }: ListingSettings, hasQuery: boolean): Sort {
   if (sort === '') return hasQuery ? 'bestmatch' : defaultSort;
-  const known = sorts.find((option) => option === sort);
-  if (known === undefined) throw refusedSort(sort, sorts);
-  return known === 'bestmatch' && !hasQuery ? defaultSort : known;
+  const option = findSort(sort, sorts);
+  return option === 'bestmatch' && !hasQuery ? defaultSort : option;
 }
 
 /** Newest first by default: concurrent writes do not move older hits. */
 function readCursorSort(sort: string, { sorts }: ListingSettings): CursorSort {
-  const known = sorts.find((option) => option === (sort === '' ? 'newest' : sort));
-  if (known === undefined) throw refusedSort(sort, sorts);
-  if (known === 'bestmatch') throw invalidCursor('A cursor follows any order but bestmatch.');
-  return known;
+  const option = findSort(sort === '' ? 'newest' : sort, sorts);
+  if (option === 'bestmatch') throw invalidCursor('A cursor follows any order but bestmatch.');
+  return option;
 }
 
-function refusedSort(sort: string, sorts: readonly Sort[]): ServiceError {
+function findSort(sort: string, sorts: readonly Sort[]): Sort {
+  const found = sorts.find((option) => option === sort);
+  if (found === undefined) throw invalidSort(sort, sorts);
+  return found;
+}
+
+function invalidSort(sort: string, sorts: readonly Sort[]): ServiceError {
   return new ServiceError('invalid', 'A validation error occurred.', {
     issues: [{ field: '_schema', messages: [`Invalid sort option '${sort}'.`] }],
     members: { hint: `sort: must be one of: ${sorts.join(', ')}.` },
@@ -171,10 +160,9 @@ function readSelection(
   }
   const selected: Record<string, string[]> = {};
   for (const { name, values } of filters) {
-    const known = facets.find((facet) => facet === name);
     const chosen = values.filter((value) => value !== '');
-    if (known === undefined || chosen.length === 0) continue;
-    selected[known] = [...new Set([...(selected[known] ?? []), ...chosen])];
+    if (!facets.includes(name) || chosen.length === 0) continue;
+    selected[name] = [...new Set([...(selected[name] ?? []), ...chosen])];
   }
   return selected;
 }

@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { anonymous, type Principal, servicePrincipal } from '@kr/caller';
 import type { SearchRequest__Output } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
+import { parseQuery } from '../query/parse-query.ts';
 import { QUERY_LIMITS, type QueryLimits } from '../query/query-tree.ts';
 import { writeCursor } from './cursor.ts';
 import { readSearch } from './read-search.ts';
 
-const LIMITS = { maxPageSize: 1_000, window: 10_000, query: QUERY_LIMITS };
 const NOW = new Date('2026-01-01T00:00:00Z');
 const NOBODY = anonymous('request');
 const ANN: Principal = { ...NOBODY, userId: 'ann' };
@@ -28,7 +28,7 @@ const REQUEST: SearchRequest__Output = {
 };
 
 const read = (request: Partial<SearchRequest__Output>, principal: Principal = NOBODY) =>
-  readSearch({ ...REQUEST, ...request }, principal, LIMITS, NOW).search;
+  readSearch({ ...REQUEST, ...request }, principal, NOW).search;
 
 function refusal(request: Partial<SearchRequest__Output>, principal?: Principal): unknown {
   try {
@@ -40,7 +40,7 @@ function refusal(request: Partial<SearchRequest__Output>, principal?: Principal)
 }
 
 describe('readSearch', () => {
-  test('fills what is not given with the defaults of the listing', () => {
+  test('uses the defaults of the listing for absent parameters', () => {
     expect(read({ size: 0, page: 0 })).toEqual({
       viewer: { seesAll: false, userId: null, viewParentIds: [], previewParentIds: [] },
       scope: {
@@ -78,7 +78,7 @@ describe('readSearch', () => {
       'bestmatch',
       ['access_status', 'is_published', 'resource_type', 'base_type'],
     ],
-  ])('%s lists given resources in all versions', (listing, sort, withQuery, facets) => {
+  ])('%s lists the named resources in all versions', (listing, sort, withQuery, facets) => {
     const { scope, ...search } = read({ listing, onlyIds: ['a'], kinds: ['package'] });
     expect({ scope, sort: search.sort, facets: search.facets }).toEqual({
       scope: expect.objectContaining({ kinds: ['record'], latestOnly: false, onlyIds: ['a'] }),
@@ -165,7 +165,7 @@ describe('readSearch', () => {
         'A validation error occurred.',
         {
           field: 'cursor',
-          messages: ['Not a cursor: begin with *, and go on with the link to the next page.'],
+          messages: ['Not a cursor: start with *, and continue with the link to the next page.'],
         },
       ],
     ],
@@ -202,9 +202,8 @@ describe('readSearch', () => {
     ],
     [{ maxFuzzy: 1 }, 'abc~ abd~', 'More than 1 words with "~" at position 6.'],
     [{ maxSlop: 1 }, '"a b"~2', 'Words may be at most 1 places apart at position 6.'],
-  ])('the limit %j of an operator holds', (limit, q, message) => {
-    const limits = { ...LIMITS, query: { ...QUERY_LIMITS, ...limit } };
-    expect(() => readSearch({ ...REQUEST, q }, NOBODY, limits, NOW)).toThrow(
+  ])('the limit %j of queries holds', (limit, q, message) => {
+    expect(() => parseQuery(q, { ...QUERY_LIMITS, ...limit })).toThrow(
       expect.objectContaining({ code: 'query_too_complex', issues: [{ field: 'q', messages: [message] }] }),
     );
     expect(read({ q }).query).not.toBeNull();
@@ -214,17 +213,13 @@ describe('readSearch', () => {
     expect(read({ size: 100, page: 100 })).toMatchObject({ offset: 9_900, limit: 100 });
   });
 
-  test('the window of an operator holds for pages alone', () => {
-    const within = (request: Partial<SearchRequest__Output>, window: number) =>
-      readSearch({ ...REQUEST, ...request }, NOBODY, { ...LIMITS, window }, NOW).isNextTooFar;
-    expect([within({ page: 1 }, 20), within({ page: 2 }, 20), within({ page: 2 }, 29)]).toEqual([
-      false,
-      true,
-      true,
-    ]);
-    expect(within({ page: 99_999 }, 1_000_000)).toBe(false);
-    expect(() => within({ page: 3 }, 20)).toThrow(expect.objectContaining({ code: 'page_too_far' }));
-    expect(within({ cursor: '*', size: 500 }, 20)).toBe(false);
+  test('only numbered pages end after 10,000 hits', () => {
+    const isNextTooFar = (request: Partial<SearchRequest__Output>) =>
+      readSearch({ ...REQUEST, ...request }, NOBODY, NOW).isNextTooFar;
+    expect([isNextTooFar({ page: 999 }), isNextTooFar({ page: 1_000 })]).toEqual([false, true]);
+    expect(isNextTooFar({ page: 11, size: 900 })).toBe(true);
+    expect(() => isNextTooFar({ page: 1_001 })).toThrow(expect.objectContaining({ code: 'page_too_far' }));
+    expect(isNextTooFar({ cursor: '*', size: 1_000 })).toBe(false);
   });
 
   test('a personal listing needs a credential', () => {

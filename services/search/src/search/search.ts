@@ -4,24 +4,23 @@ import type { Vocabularies } from '@kr/metadata';
 import type { CallContext } from '@kr/rpc';
 import type { EntityKind } from '../documents/entity.ts';
 import type { SearchIndex } from '../index/search-index.ts';
-import { isCostlyQuery } from '../query/query-scans.ts';
+import { isCostlyQuery } from '../query/lower-query.ts';
 import { aggregations } from './aggregations.ts';
 import type { BackfillMissing } from './backfill-missing.ts';
 import { writeCursor } from './cursor.ts';
 import type { OpenEngineTime } from './engine-time.ts';
-import { readSearch, type SearchLimits } from './read-search.ts';
+import { readSearch } from './read-search.ts';
 
 export interface SearchDeps {
   index: SearchIndex;
   vocabularies: Vocabularies;
   openTime: OpenEngineTime;
-  limits: SearchLimits;
   now: () => Date;
-  /** As `awaitWrites` of consume/await-writes.ts. */
-  awaitWrites: (kinds: readonly EntityKind[], withinMs: number) => Promise<void>;
+  /** Waits until the index has the earlier writes of these kinds, or for a timeout in milliseconds. */
+  awaitWrites: (kinds: readonly EntityKind[], timeoutMs: number) => Promise<void>;
   backfillMissing: BackfillMissing;
-  /** The longest that a listing waits for events and missing entities together, in milliseconds. */
-  eventsWaitMs: number;
+  /** Limit of the time that a listing waits for events and missing entities together, in milliseconds. */
+  maxWaitMs: number;
 }
 
 /** The share of the caller's time for waiting; the rest is for searching. */
@@ -32,53 +31,57 @@ const FETCHING_SHARE = 1 / 3;
 const MIN_FETCHING_MS = 1_000;
 
 /**
- * SearchService.Search. Waits for events, and fetches entities that are known to exist but are not indexed, within the
+ * SearchService.Search. Waits for events, and indexes entities that exist but are missing in the index, within the
  * time limit; then it searches.
  * @throws ServiceError `invalid`, `unauthenticated`: see `readSearch`; `unavailable` (`search_timeout`) when the
  * search takes too long, or when a resource that is not indexed yet cannot be fetched
  */
-export async function search(
-  {
-    index,
-    vocabularies,
-    openTime,
-    limits,
-    now,
-    awaitWrites,
-    backfillMissing,
-    eventsWaitMs: longestMs,
-  }: SearchDeps,
-  request: SearchRequest__Output,
-  { principal, deadline }: Pick<CallContext, 'principal' | 'deadline'>,
-): Promise<SearchResponse> {
-  const { listing, search: read, cursorSort, isNextTooFar } = readSearch(request, principal, limits, now());
-  // One more hit shows whether there is a next page.
-  const asked = cursorSort === null ? read : { ...read, limit: read.limit + 1 };
-  const waitMs = Math.min(longestMs, (deadline.getTime() - now().getTime()) * WAITING_SHARE);
-  const fetchingMs = Math.max(waitMs * FETCHING_SHARE, MIN_FETCHING_MS);
-  if (listing.awaitsWrites && mayHaveWritten(principal))
-    await awaitWrites(read.scope.kinds, listing.takesIds ? waitMs - fetchingMs : waitMs);
+export function search({
+  index,
+  vocabularies,
+  openTime,
+  now,
+  awaitWrites,
+  backfillMissing,
+  maxWaitMs,
+}: SearchDeps) {
+  return async (
+    request: SearchRequest__Output,
+    { principal, deadline }: Pick<CallContext, 'principal' | 'deadline'>,
+  ): Promise<SearchResponse> => {
+    const { listing, search: page, cursorSort, isNextTooFar } = readSearch(request, principal, now());
+    // One more hit shows whether there is a next page.
+    const engineSearch = cursorSort === null ? page : { ...page, limit: page.limit + 1 };
+    const waitMs = Math.min(maxWaitMs, (deadline.getTime() - now().getTime()) * WAITING_SHARE);
+    const fetchingMs = Math.max(waitMs * FETCHING_SHARE, MIN_FETCHING_MS);
+    if (listing.awaitsWrites && mayHaveWritten(principal))
+      await awaitWrites(page.scope.kinds, listing.takesIds ? waitMs - fetchingMs : waitMs);
 
-  const time = openTime(request.caller);
-  const isCostly = asked.query !== null && isCostlyQuery(asked.query);
-  const find = () => time.run(isCostly, (timeoutMs) => index.search(asked, timeoutMs));
-  let answer = await find();
-  // Callers find their recent writes, also before the events have arrived.
-  if (answer.missing.length > 0 && (await backfillMissing(answer.missing, fetchingMs))) answer = await find();
+    const time = openTime(request.caller);
+    const isCostly = page.query !== null && isCostlyQuery(page.query);
+    const find = () => time.run(isCostly, (timeoutMs) => index.search(engineSearch, timeoutMs));
+    let answer = await find();
+    // Callers find their recent writes, also before the events have arrived.
+    if (answer.missing.length > 0 && (await backfillMissing(answer.missing, fetchingMs)))
+      answer = await find();
 
-  const hits = answer.hits.slice(0, read.limit);
-  const last = answer.hits.length > read.limit ? hits.at(-1) : undefined;
-  return {
-    hits: hits.map(({ kind, id, form }) => ({ kind, id, isDraft: form === 'draft' })),
-    total: answer.total,
-    aggregationsJson: Buffer.from(
-      JSON.stringify(aggregations(asked.facets, answer.facets, asked.selected, vocabularies)),
-    ),
-    sortBy: asked.sort,
-    effectiveFilters: Object.entries(asked.selected).map(([name, values]) => ({ name, values: [...values] })),
-    nextCursor: cursorSort !== null && last !== undefined ? writeCursor(cursorSort, last) : '',
-    isNextTooFar,
-    engineMs: time.usedMs,
+    const hits = answer.hits.slice(0, page.limit);
+    const last = answer.hits.length > page.limit ? hits.at(-1) : undefined;
+    return {
+      hits: hits.map(({ kind, id, form }) => ({ kind, id, isDraft: form === 'draft' })),
+      total: answer.total,
+      aggregationsJson: Buffer.from(
+        JSON.stringify(aggregations(page.facets, answer.facets, page.selected, vocabularies)),
+      ),
+      sortBy: page.sort,
+      effectiveFilters: Object.entries(page.selected).map(([name, values]) => ({
+        name,
+        values: [...values],
+      })),
+      nextCursor: cursorSort !== null && last !== undefined ? writeCursor(cursorSort, last) : '',
+      isNextTooFar,
+      engineMs: time.usedMs,
+    };
   };
 }
 

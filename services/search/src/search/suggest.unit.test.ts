@@ -3,12 +3,12 @@ import { anonymous } from '@kr/caller';
 import { engineTime, fairTurns } from './engine-time.ts';
 import { suggest } from './suggest.ts';
 
-test.each<[size: number, maxSuggestions: number, limit: number]>([
-  [0, 50, 10],
-  [0, 5, 5],
-  [5, 5, 5],
-  [20, 50, 20],
-])('size %j of at most %i requests %i', async (size, maxSuggestions, limit) => {
+test.each([
+  [0, 10],
+  [5, 5],
+  [20, 20],
+  [50, 50],
+])('size %j requests %i', async (size, limit) => {
   const limits: number[] = [];
   const index = {
     suggest: async (asked: { limit: number }) => {
@@ -17,7 +17,17 @@ test.each<[size: number, maxSuggestions: number, limit: number]>([
     },
   };
   const openTime = engineTime({ turns: fairTurns(1), limitMs: 1_000, elapsed: () => 0 });
-  const deps = { index, openTime, limits: { maxSuggestions, maxLength: 10 }, now: () => new Date(0) };
-  await suggest(deps, { q: 'flo', type: 'title', size, caller: '' }, anonymous('request'));
+  const deps = { index, openTime, now: () => new Date(0) };
+  await suggest(deps)({ q: 'flo', type: 'title', size, caller: '' }, { principal: anonymous('request') });
   expect(limits).toEqual([limit]);
+});
+
+test('a size above 50 is invalid', async () => {
+  const index = { suggest: () => Promise.reject(new Error('not called')) };
+  const openTime = engineTime({ turns: fairTurns(1), limitMs: 1_000, elapsed: () => 0 });
+  const request = { q: 'flo', type: 'title', size: 51, caller: '' };
+  const suggesting = suggest({ index, openTime, now: () => new Date(0) });
+  await expect(suggesting(request, { principal: anonymous('request') })).rejects.toMatchObject({
+    kind: 'invalid',
+  });
 });

@@ -1,6 +1,6 @@
 import { isTransient } from '@kr/service-error';
 import { counter, type Logger } from '@kr/telemetry';
-import type { EntityKind, IndexedEntity } from '../documents/entity.ts';
+import { ENTITY_KINDS, type EntityKind, type IndexedEntity } from '../documents/entity.ts';
 import type { Tombstone } from '../engine/search-engine.ts';
 
 /** The services that own the entities, as the index sees them. */
@@ -20,7 +20,7 @@ export interface EntitySource {
   list(kind: EntityKind, afterId: string, limit: number): Promise<string[]>;
 }
 
-export interface KnownEntity {
+export interface EntityRef {
   id: string;
   kind: EntityKind;
 }
@@ -28,13 +28,13 @@ export interface KnownEntity {
 /** Both forms of entities of any kind, each kind from its service, concurrently. */
 export async function fetchEntities(
   source: EntitySource,
-  entities: readonly KnownEntity[],
+  entities: readonly EntityRef[],
   onRemoved?: (removed: Tombstone) => void,
 ): Promise<IndexedEntity[]> {
   const fetched = await Promise.all(
-    (['record', 'package'] as const).map(async (wanted) => {
-      const ids = entities.filter(({ kind }) => kind === wanted).map(({ id }) => id);
-      return ids.length === 0 ? [] : source.fetch(wanted, ids, onRemoved);
+    ENTITY_KINDS.map(async (kind) => {
+      const ids = entities.filter((entity) => entity.kind === kind).map(({ id }) => id);
+      return ids.length === 0 ? [] : source.fetch(kind, ids, onRemoved);
     }),
   );
   return fetched.flat();
@@ -46,8 +46,8 @@ export interface Readable {
   unreadable: { id: string; error: Error }[];
 }
 
-/** If more than this cannot be read, and no other can, the reason is not what is stored. */
-const MOST_ODD = 10;
+/** If more than this cannot be read, and no other can, their content is not the reason. */
+const MAX_UNREADABLE = 10;
 
 const skipped = counter(
   'search',
@@ -59,9 +59,9 @@ const skipped = counter(
 );
 
 /**
- * As `EntitySource.fetch`, but an entity that is too large or malformed keeps none of the others from being read.
+ * As `EntitySource.fetch`, but an entity that is too large or malformed is omitted.
  *
- * @throws what the source threw when a service is away, or when none of many entities can be read
+ * @throws ServiceError when a service is unavailable, or when none of many entities can be read
  */
 export async function fetchReadable(
   source: Pick<EntitySource, 'fetch'>,
@@ -84,13 +84,13 @@ export async function fetchReadable(
         return;
       }
       unreadable.push({ id, error: error instanceof Error ? error : new Error(String(error)) });
-      if (unreadable.length > MOST_ODD && entities.length === 0) throw error;
+      if (unreadable.length > MAX_UNREADABLE && entities.length === 0) throw error;
     }
   };
   await read(ids);
   for (const { id, error } of unreadable) {
     skipped({});
-    logger.error({ err: error, kind, id }, 'an entity cannot be read, the index goes on without it');
+    logger.error({ err: error, kind, id }, 'an entity cannot be read, the index lacks it');
   }
   return { entities, unreadable };
 }

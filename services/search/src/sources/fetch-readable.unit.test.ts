@@ -27,7 +27,7 @@ function sourceWith(failures: ReadonlyMap<string, Error>) {
   };
 }
 
-test('entities that are too large or malformed are left out and named, all others are read', async () => {
+test('entities that are too large or malformed are omitted and named, all others are read', async () => {
   const large = new ServiceError('invalid', 'Too large.', { code: 'answer_too_large' });
   const { read, calls, logged } = sourceWith(
     new Map<string, Error>([
@@ -44,7 +44,7 @@ test('entities that are too large or malformed are left out and named, all other
   expect(calls()).toBeLessThan(40);
 });
 
-test('a service that is away is no reason to leave anything out', async () => {
+test('an unavailable service is an error, and no entity is omitted', async () => {
   const away = new ServiceError('unavailable', 'Away.');
   await expect(sourceWith(new Map([['r199', away]])).read()).rejects.toBe(away);
 });

@@ -47,17 +47,17 @@ function texts(value: unknown): string[] {
   return typeof value === 'string' && value !== '' && value.length <= 256 ? [value] : [];
 }
 
-/** Longer ones are no help to anybody who types. */
-const LONGEST = 300;
-/** Of one type and document; beyond it no list is one that somebody chose. */
-const MOST = 500;
+/** Longer values are not suggested. */
+const MAX_SUGGESTION_LENGTH = 300;
+/** Per type and document. */
+const MAX_SUGGESTIONS = 500;
 
-/** The values of a document that are suggested while somebody types. */
+/** The values of a document for completions. */
 function suggestedValues(document: Readonly<Record<string, unknown>>): Record<SuggestionType, string[]> {
   return {
-    title: shown([at(document, 'metadata.title')]),
-    creator: shown(each(at(document, 'metadata.creators'), 'person_or_org.name')),
-    subject: shown(each(at(document, 'metadata.subjects'), 'subject')),
+    title: suggestable([at(document, 'metadata.title')]),
+    creator: suggestable(each(at(document, 'metadata.creators'), 'person_or_org.name')),
+    subject: suggestable(each(at(document, 'metadata.subjects'), 'subject')),
   };
 }
 
@@ -65,9 +65,12 @@ function each(list: unknown, path: string): unknown[] {
   return Array.isArray(list) ? list.map((item) => at(item, path)) : [];
 }
 
-function shown(values: readonly unknown[]): string[] {
+function suggestable(values: readonly unknown[]): string[] {
   const texts = values.flatMap((value) => (typeof value === 'string' ? [value.trim()] : []));
-  return [...new Set(texts.filter((text) => text !== '' && text.length <= LONGEST))].slice(0, MOST);
+  return [...new Set(texts.filter((text) => text !== '' && text.length <= MAX_SUGGESTION_LENGTH))].slice(
+    0,
+    MAX_SUGGESTIONS,
+  );
 }
 
 /** The index form of one entity document. */
@@ -108,7 +111,7 @@ function formOf(form: string): EntityForm {
   throw new Error(`an index document has the form ${form}`);
 }
 
-/** The resource type that every package shows is no property of it: packages are in no bucket of that facet. */
+/** All packages have the same resource type; they are in no bucket of that facet. */
 function searchableDocument(document: Record<string, unknown>, kind: EntityKind): Record<string, unknown> {
   const metadata = document['metadata'];
   if (kind !== 'package' || typeof metadata !== 'object' || metadata === null) return document;
@@ -126,8 +129,7 @@ function embargoUntil(document: Readonly<Record<string, unknown>>): string | nul
   const until = at(document, 'access.embargo.until');
   const isActive = at(document, 'access.embargo.active') === true;
   if (!isActive || typeof until !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(until)) return null;
-  // Drafts keep days that no month has; Date would count on into the next.
-  // Drafts keep days that no month has, and of the year zero; Postgres has neither.
+  // Drafts may have days that do not exist, and of the year zero; Postgres accepts neither.
   const isDay = edtfBounds(until) !== undefined && !until.startsWith('0000');
   return isDay ? `${until}T00:00:00.000000Z` : null;
 }

@@ -15,9 +15,6 @@ function embargoOf(embargo: object): string | null {
     recordAccess: 'restricted',
     createdAt: AT,
     updatedAt: AT,
-    isLatest: false,
-    isLatestDraft: true,
-    hasDraft: true,
     json: Buffer.from(JSON.stringify({ access: { embargo }, metadata: {} })),
   };
   return indexedEntity(message, 'record', RELEASED_VOCABULARIES).embargoUntil;

@@ -44,9 +44,9 @@ export function lifecycleSource(
   return {
     fetch: async (kind, ids, onRemoved) => {
       const entities = [];
-      const wanted = [...new Set(ids)];
-      for (let start = 0; start < wanted.length; start += FETCH_SIZE)
-        entities.push(...(await fetchPage(kind, wanted.slice(start, start + FETCH_SIZE), onRemoved)));
+      const unique = [...new Set(ids)];
+      for (let start = 0; start < unique.length; start += FETCH_SIZE)
+        entities.push(...(await fetchPage(kind, unique.slice(start, start + FETCH_SIZE), onRemoved)));
       return entities;
     },
     list: async (kind, afterId, limit) => {

@@ -46,10 +46,10 @@ function unscored(filter: Query): Query {
 }
 
 /** Higher boosts would make scores infinite. */
-const HIGHEST_BOOST = 1e6;
+const MAX_BOOST = 1e6;
 
 function scored(query: Query, boost: number): Query {
-  return boost === 1 ? query : { bool: { must: [query], boost: Math.min(boost, HIGHEST_BOOST) } };
+  return boost === 1 ? query : { bool: { must: [query], boost: Math.min(boost, MAX_BOOST) } };
 }
 
 const exact = (value: string): Query => ({ term: { exact: { value } } });
@@ -100,7 +100,7 @@ function compileFuzzy(condition: FuzzyCondition): Query {
   });
 }
 
-/** Words of the index that may begin like the last word of a phrase. */
+/** Words of the index that start with the last word of a phrase. */
 const MAX_EXPANSIONS = 100_000;
 
 function compilePrefix(condition: PrefixCondition): Query {
@@ -112,13 +112,13 @@ function compilePrefix(condition: PrefixCondition): Query {
   }
   return inWords(condition, [...before, prefix], (name, words) => {
     const last = words.at(-1) ?? '';
-    const begun: Query =
+    const startsWith: Query =
       words.length === 1
         ? { prefix: { [name]: { value: last } } }
         : { match_phrase_prefix: { [name]: { query: words.join(' '), max_expansions: MAX_EXPANSIONS } } };
-    if (pattern === null) return begun;
+    if (pattern === null) return startsWith;
     const fits = { wildcard: { [name]: { value: patternText(last, pattern) } } };
-    return { bool: { must: [begun], filter: [fits] } };
+    return { bool: { must: [startsWith], filter: [fits] } };
   });
 }
 
@@ -171,10 +171,10 @@ function compileRange(condition: RangeCondition): Query {
         storableText(isText ? fieldWord(field, value) : fieldLexeme(field, value));
       const first = termOf('');
       // The character after the one that ends the name of the field.
-      const beyond = `${first.slice(0, -1)}>`;
+      const end = `${first.slice(0, -1)}>`;
       const bounds = {
         ...(lower === null ? { gte: first } : atLeast(map(lower, termOf))),
-        ...(upper === null ? { lt: beyond } : atMost(map(upper, termOf))),
+        ...(upper === null ? { lt: end } : atMost(map(upper, termOf))),
       };
       const exists = exact(storableText(existsLexeme(field)));
       return { bool: { filter: [exists, { range: { [isText ? 'fieldWords' : 'exact']: bounds } }] } };

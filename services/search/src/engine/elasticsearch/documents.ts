@@ -102,7 +102,7 @@ type DocumentOperation = Operation<StoredContent>;
  * revealed, by flags alone, when all contents have been accepted: an early refresh, by the next writer after one
  * that failed, shows no part of an incomplete batch.
  * @returns false when a document has changed since it was read, or Elasticsearch was overloaded
- * @throws Error when a document is refused
+ * @throws Error when a document is rejected
  */
 export async function executeStaged(
   client: Client,
@@ -158,7 +158,7 @@ async function runBulks(
     for (const item of items) {
       const { _id, error, status, _seq_no, _primary_term } = Object.values(item)[0] ?? {};
       if (error && status !== 404 && status !== 409 && status !== 429)
-        throw new Error(`a document was refused: ${JSON.stringify(error)}`);
+        throw new Error(`a document was rejected: ${JSON.stringify(error)}`);
       if (error || _id == null || _seq_no === undefined || _primary_term === undefined) isDone = false;
       else versions.set(_id, { seqNo: _seq_no, primaryTerm: _primary_term });
     }

@@ -1,7 +1,6 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Client } from '@elastic/elasticsearch';
 import { describe, expect, jest, test } from '@jest/globals';
-import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { isTransient } from '@kr/service-error';
 import {
@@ -18,10 +17,10 @@ import { anElasticsearchIndex } from '../../index/testing/an-elasticsearch-index
 import { anEntity } from '../../index/testing/an-entity.ts';
 import { describeSearchIndex } from '../../index/testing/search-index.contract.ts';
 import { fill, type PatientIndex } from '../../index/testing/tested-index.ts';
-import { SEARCH_MIGRATIONS } from '../../migrations.ts';
 import { lowerQuery } from '../../query/lower-query.ts';
 import { parseQuery } from '../../query/parse-query.ts';
-import { MOST_DEPTH, QUERY_LIMITS } from '../../query/query-tree.ts';
+import { MAX_DEPTH, QUERY_LIMITS } from '../../query/query-tree.ts';
+import { SCHEMA } from '../../schema.ts';
 import { indexOf } from './index-layout.ts';
 
 const elasticsearch = await openElasticsearch();
@@ -33,7 +32,7 @@ function describeOn(server: TestElasticsearch): void {
 
   test('writes, finds, suggests and reports nothing as complete while another engine has the live generation', async () => {
     const database = await freshDatabase();
-    await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
+    await migrate({ databaseUrl: database.url, sets: SCHEMA });
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     const { index, stop } = await anElasticsearchIndex(server, { databaseUrl: database.url });
@@ -44,7 +43,7 @@ function describeOn(server: TestElasticsearch): void {
       const search = () => index.search(aSearch());
       const suggest = () => index.suggest(aSuggest({ q: 'title' }));
       await setEngine('another');
-      for (const refused of [write, search, suggest, index.isFilled, index.beginBuild])
+      for (const refused of [write, search, suggest, index.isFilled, index.startBuild])
         await expect(refused()).rejects.toMatchObject({ kind: 'unavailable' });
       await setEngine('elasticsearch');
       await write();
@@ -70,7 +69,7 @@ function describeOn(server: TestElasticsearch): void {
     };
     try {
       for (const part of ['b', '+b^2 AND', 'b NOT', '-b NOT', 'title:b^2 AND']) {
-        expect((await search(MOST_DEPTH, part)).total).toBe(0);
+        expect((await search(MAX_DEPTH, part)).total).toBe(0);
       }
       await expect(search(60)).rejects.toMatchObject({ kind: 'invalid', code: 'query_too_complex' });
     } finally {
@@ -107,7 +106,7 @@ function describeOn(server: TestElasticsearch): void {
       anEntity({ id: `v${versionIndex}`, parentId: 'p', versionIndex });
     const shared = (id: string) => anEntity({ id, parentId: 'q', versionIndex: Number(id.slice(1)) });
     try {
-      const build = await index.beginBuild();
+      const build = await index.startBuild();
       await index.build(build, [version(1), shared('w1')]);
       refresh.mockRejectedValueOnce(new Error('no refresh'));
       await expect(index.build(build, [shared('w2')])).rejects.toThrow('no refresh');
@@ -124,7 +123,7 @@ function describeOn(server: TestElasticsearch): void {
     }
   });
 
-  test('indexes of former builds are gone after the next one, those of other installations are not', async () => {
+  test('indexes of former builds are deleted after the next one, those of other installations are not', async () => {
     const indexPrefix = server.freshPrefix();
     const client = new Client({ node: server.url });
     const left = indexOf(indexPrefix, '0left0left0left');
@@ -204,7 +203,7 @@ function describeOn(server: TestElasticsearch): void {
     ) => {
       const { index, client, indexPrefix, liveName, stop } = await anElasticsearchIndex(server, { size });
       try {
-        const build = await index.beginBuild();
+        const build = await index.startBuild();
         await work(client, [await liveName(), indexOf(indexPrefix, build)], index);
       } finally {
         await stop();
@@ -252,7 +251,7 @@ function describeOn(server: TestElasticsearch): void {
     });
   });
 
-  describe('a search engine that is far away', () => {
+  describe('a slow search engine', () => {
     /** An engine whose server is reached through a proxy, and that does not wait long for it. */
     const withProxy = async (work: (proxy: FaultProxy, index: PatientIndex) => Promise<void>) => {
       const proxy = await FaultProxy.start(new URL(server.url).host);
@@ -282,7 +281,7 @@ function describeOn(server: TestElasticsearch): void {
 
     test('returns nothing while it is unknown whether its index is live', async () => {
       const database = await freshDatabase();
-      await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
+      await migrate({ databaseUrl: database.url, sets: SCHEMA });
       const proxy = await FaultProxy.start(new URL(database.url).host);
       const databaseUrl = proxy.urlThrough(database.url);
       const { index, stop } = await anElasticsearchIndex(server, { databaseUrl });

@@ -39,8 +39,8 @@ export interface ElasticsearchEngine extends SearchEngine<StoredContent> {
 }
 
 /**
- * Full-text search in Elasticsearch. The words of documents and queries are made here, so that it finds what the other
- * engines find; Elasticsearch compares them and counts. A generation is an index.
+ * Full-text search in Elasticsearch. The service tokenises documents and queries, so that both engines find the same;
+ * Elasticsearch compares the tokens and counts. A generation is an index.
  */
 export function elasticsearchEngine({
   url,
@@ -63,19 +63,19 @@ export function elasticsearchEngine({
   // Searches and writes may be waiting for their connections.
   const checker = clientOf(1, CHECK_TIMEOUT_MS, 0);
   const indexNamed = (generation: string) => indexOf(indexPrefix, generation);
-  const unseen = unseenParents();
+  const unrefreshed = unrefreshedParents();
 
   /** Searches of one process go to one copy of the index, so that none sees less than the one before. */
   const preference = randomUUID();
-  const ask = async <Response>(
+  const query = async <Response>(
     generation: string,
     request: estypes.SearchRequest,
     timeoutMs: number,
   ): Promise<Response> => {
-    const given = { index: indexNamed(generation), preference, allow_partial_search_results: false };
+    const target = { index: indexNamed(generation), preference, allow_partial_search_results: false };
     const response = await reader
       .search(
-        { ...request, ...given, timeout: `${timeoutMs}ms` },
+        { ...request, ...target, timeout: `${timeoutMs}ms` },
         { signal: AbortSignal.timeout(timeoutMs), requestTimeout: timeoutMs },
       )
       .catch((cause: unknown) => {
@@ -100,28 +100,28 @@ export function elasticsearchEngine({
     encode: encodeRow,
     search: (generation, search, timeoutMs) =>
       withLive(
-        ask<SearchResponse>(generation, searchRequest(search), timeoutMs).then((response) =>
+        query<SearchResponse>(generation, searchRequest(search), timeoutMs).then((response) =>
           readAnswer(search, response),
         ),
       ),
     suggest: (generation, suggest, timeoutMs) => {
       const endsAt = performance.now() + timeoutMs;
       const answer = async () => {
-        const values = await ask<SuggestResponse>(generation, suggestRequest(suggest), timeoutMs);
+        const values = await query<SuggestResponse>(generation, suggestRequest(suggest), timeoutMs);
         const request = sourcesRequest(values);
         if (request === undefined) return [];
         const leftMs = Math.max(1, Math.floor(endsAt - performance.now()));
-        return readSuggestions(values, await ask<SourcesResponse>(generation, request, leftMs));
+        return readSuggestions(values, await query<SourcesResponse>(generation, request, leftMs));
       };
       return withLive(answer());
     },
-    heads: (generation, about, turn) =>
+    heads: (generation, about, write) =>
       writing(async () => {
         const index = indexNamed(generation);
-        if (turn !== null && (!turn.isBulk || unseen.mayHave(index, about.parentIds))) {
+        if (write !== null && (!write.isBulk || unrefreshed.mayHave(index, about.parentIds))) {
           // Also the unrefreshed writes of a writer that failed.
           await refresh(writer, index);
-          unseen.clear(index);
+          unrefreshed.clear(index);
         }
         return readHeads(writer, index, about);
       }),
@@ -131,7 +131,7 @@ export function elasticsearchEngine({
       writing(async () => {
         const index = indexNamed(generation);
         if (isBulk) {
-          unseen.add(
+          unrefreshed.add(
             index,
             operations.map(({ head }) => head.parentId),
           );
@@ -161,18 +161,18 @@ export function elasticsearchEngine({
 }
 
 /** A refresh shows all of them at once. */
-const MAX_UNSEEN = 5_000;
+const MAX_UNREFRESHED = 5_000;
 
 /**
  * Parents of documents that bulk writes have added since the last refresh of an index. A refresh costs as much as writing some
- * hundred documents, so it is done only before siblings of unseen documents: others depend on no unseen ones.
+ * hundred documents, so it is done only before siblings of such documents.
  */
-function unseenParents() {
+function unrefreshedParents() {
   let index = '';
   let parentIds = new Set<string>();
   return {
-    mayHave: (name: string, wanted: readonly string[]): boolean =>
-      name !== index || parentIds.size > MAX_UNSEEN || wanted.some((id) => parentIds.has(id)),
+    mayHave: (name: string, ids: readonly string[]): boolean =>
+      name !== index || parentIds.size > MAX_UNREFRESHED || ids.some((id) => parentIds.has(id)),
     add: (name: string, written: readonly string[]): void => {
       if (name !== index) return;
       for (const id of written) parentIds.add(id);

@@ -4,7 +4,7 @@ import { tooComplex } from '../../query/query-error.ts';
 import { searchTimeout } from '../search-engine.ts';
 
 /** Temporary HTTP statuses: no index, overload. Failures of the server may be temporary too. */
-const PASSING = new Set([404, 408, 429]);
+const TEMPORARY = new Set([404, 408, 429]);
 
 const RETRY_AFTER_MS = 1_000;
 
@@ -12,9 +12,10 @@ const RETRY_AFTER_MS = 1_000;
 export function engineFailure(cause: unknown): unknown {
   if (cause instanceof errors.TimeoutError || cause instanceof errors.RequestAbortedError)
     return searchTimeout(cause);
-  const isPassing = isPassingResponse(cause);
-  const isAway = cause instanceof errors.ConnectionError || cause instanceof errors.NoLivingConnectionsError;
-  if (!isPassing && !isAway) return cause;
+  const isBusy = isTemporary(cause);
+  const isUnreachable =
+    cause instanceof errors.ConnectionError || cause instanceof errors.NoLivingConnectionsError;
+  if (!isBusy && !isUnreachable) return cause;
   return new ServiceError('unavailable', 'The search engine does not answer.', {
     retryAfterMs: RETRY_AFTER_MS,
     cause,
@@ -31,18 +32,9 @@ export function searchFailure(cause: unknown): unknown {
   return engineFailure(cause);
 }
 
-/** Whether a search may have failed because its index was exchanged: then the one that is there now answers. */
-export function isOfExchange(cause: unknown): boolean {
-  if (!(cause instanceof errors.ResponseError)) return false;
-  const { statusCode, body } = cause;
-  return (
-    statusCode === 404 || (statusCode === 503 && body?.error?.type === 'search_phase_execution_exception')
-  );
-}
-
 /** Whether Elasticsearch has answered that it cannot do it now. */
-function isPassingResponse(cause: unknown): boolean {
+function isTemporary(cause: unknown): boolean {
   if (!(cause instanceof errors.ResponseError)) return false;
   const status = cause.statusCode ?? 500;
-  return PASSING.has(status) || status >= 500;
+  return TEMPORARY.has(status) || status >= 500;
 }

@@ -16,7 +16,7 @@ const words = {
 } satisfies estypes.MappingProperty;
 const keyword: estypes.MappingProperty = { type: 'keyword', norms: false };
 /** Never sorted or counted by. */
-const looked = { type: 'keyword', norms: false, doc_values: false } satisfies estypes.MappingProperty;
+const matched = { type: 'keyword', norms: false, doc_values: false } satisfies estypes.MappingProperty;
 const flag: estypes.MappingProperty = { type: 'boolean', doc_values: false };
 /** Microseconds since 1970, for `date_nanos` ends in 2262. */
 const instant: estypes.MappingProperty = { type: 'long' };
@@ -28,11 +28,11 @@ export const MAPPINGS: estypes.MappingTypeMapping = {
   properties: {
     id: keyword,
     form: keyword,
-    kind: looked,
-    parentId: looked,
-    managedBy: looked,
-    ownerId: looked,
-    recordAccess: looked,
+    kind: matched,
+    parentId: matched,
+    managedBy: matched,
+    ownerId: matched,
+    recordAccess: matched,
     embargoUntil: instant,
     versionIndex: { type: 'long' },
     createdAt: instant,
@@ -47,15 +47,15 @@ export const MAPPINGS: estypes.MappingTypeMapping = {
     hasDraft: flag,
     contentHash: { type: 'keyword', index: false, doc_values: false },
     deletedAt: { type: 'date' },
-    // The words of all fields together, by how much they weigh.
+    // The words of all fields together, by rank weight.
     words: { properties: { a: words, b: words, c: words, d: words } },
     fieldWords: words,
-    exact: { ...looked, ...SCORES },
+    exact: { ...matched, ...SCORES },
     facets: { type: 'object', dynamic: true },
     boxes: { type: 'nested', properties: { west: degrees, south: degrees, east: degrees, north: degrees } },
     suggestions: {
       type: 'nested',
-      properties: { type: looked, words, value: keyword },
+      properties: { type: matched, words, value: keyword },
     },
   },
 };
@@ -77,7 +77,7 @@ function indexTemplate(
   return {
     name: prefix,
     index_patterns: [`${prefix}-*`],
-    // Prefixes of other installations may begin with this one; theirs are longer then.
+    // Prefixes of other installations may start with this one; theirs are longer then.
     priority: 1_000 + prefix.length,
     allow_auto_create: false,
     template: {
@@ -117,10 +117,10 @@ export async function createIndex(
     throw new Error(`another index template of a higher priority fits ${prefix}-*`);
 }
 
-/** The generations with an index. The prefixes of other installations may begin with this one, and a hyphen. */
+/** The generations with an index. The prefixes of other installations may start with this one, and a hyphen. */
 export async function listGenerations(client: Client, prefix: string): Promise<string[]> {
-  const known = await client.indices.getAlias({ index: `${prefix}-*` });
-  return Object.keys(known)
+  const indexes = await client.indices.getAlias({ index: `${prefix}-*` });
+  return Object.keys(indexes)
     .map((index) => index.slice(prefix.length + 1))
     .filter((generation) => /^[0-9a-z]{14,}$/u.test(generation));
 }

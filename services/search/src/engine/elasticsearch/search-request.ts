@@ -86,7 +86,7 @@ const BUCKETS = 10;
 /** The number of values that each shard counts, so that the most frequent of all are exact. */
 const SHARD_BUCKETS = 1_000;
 /** More inner values than any vocabulary has; each outer value shows ten of them. */
-const MOST_INNER = 10_000;
+const MAX_INNER = 10_000;
 
 type FieldSort = Exclude<Sort, 'bestmatch'>;
 type PositionField = 'createdAt' | 'updatedAt' | 'versionIndex';
@@ -102,7 +102,7 @@ const ORDER: Readonly<Record<FieldSort, readonly (readonly [PositionField, estyp
   'updated-asc': [['updatedAt', 'asc']],
 };
 
-/** One request, so one state of the index, for the hits, the total, the facets and what is missing. */
+/** One request, so one state of the index, for the hits, the total, the facets and the missing ids. */
 export function searchRequest(search: EngineSearch): estypes.SearchRequest {
   const { query, sort, after, selected } = search;
   const order = ORDER[sort === 'bestmatch' ? 'newest' : sort];
@@ -182,7 +182,7 @@ function facetCounts(facets: readonly string[]): Aggregations {
   return Object.fromEntries(
     facets.flatMap((facet) => [
       [facet, count(facet, BUCKETS)],
-      ...(facet === NESTED_FACET ? [[innerFacet(facet), count(innerFacet(facet), MOST_INNER)]] : []),
+      ...(facet === NESTED_FACET ? [[innerFacet(facet), count(innerFacet(facet), MAX_INNER)]] : []),
     ]),
   );
 }
@@ -260,6 +260,6 @@ function readMissing(
   const idsOf = (which: 'any' | 'published') => new Set(present?.[which].ids.buckets.map(({ key }) => key));
   const [any, published] = [idsOf('any'), idsOf('published')];
   const needsPublished = new Set(publishedIds);
-  const wanted = forms === 'published' ? publishedIds : (onlyIds ?? []);
-  return wanted.filter((id) => !(needsPublished.has(id) ? published : any).has(id));
+  const expected = forms === 'published' ? publishedIds : (onlyIds ?? []);
+  return expected.filter((id) => !(needsPublished.has(id) ? published : any).has(id));
 }

@@ -6,7 +6,7 @@ import { fieldLexeme, storableText } from '../../documents/text-tokens.ts';
 import type { Head } from '../search-engine.ts';
 import { nestedValue } from '../search-rules.ts';
 
-/** Instants as microseconds since 1970 in decimal text: beyond 2255 they are no exact numbers of JavaScript. */
+/** Instants as microseconds since 1970 in decimal text: after 2255 JavaScript numbers are not exact. */
 export function microsOf(instant: string): string {
   if (instant === 'infinity') return '9223372036854775807';
   const [seconds = '', fraction = ''] = instant.replace(/Z$/u, '').split('.');
@@ -27,7 +27,7 @@ export function dayNumber(day: string): number {
 }
 
 /** The whitespace tokenizer cuts longer words. */
-const LONGEST_WORD = 255;
+const MAX_WORD_LENGTH = 255;
 
 /** Characters that separate words for the tokenizer. No word contains them, but an uploader's field name may. */
 const BLANKS = /[\s\p{Cc}]/gu;
@@ -40,7 +40,7 @@ export function fieldWord(field: string, word: string): string {
 const wordPrefixOf = cachedByField((field) => fieldWord(field, ''));
 
 export function fitsWord(word: string): boolean {
-  return word.length <= LONGEST_WORD;
+  return word.length <= MAX_WORD_LENGTH;
 }
 
 export type WordClass = 'a' | 'b' | 'c' | 'd';

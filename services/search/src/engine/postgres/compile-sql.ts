@@ -18,8 +18,8 @@ export interface CompiledQuery {
   where: string;
   /** A number that grows with how well the row fits; null when nothing in the query ranks. Adds parameters. */
   rank: () => string | null;
-  /** Conditions on the same columns, of rows that probably rank high; none where that costs too much. Add parameters. */
-  likely: () => string[];
+  /** Conditions on the same columns, of rows that probably rank high; none if that costs too much. Adds parameters. */
+  rankCandidates: () => string[];
 }
 
 /**
@@ -37,7 +37,7 @@ export function compileSql(
   return {
     where: asSql(fragment, parameters),
     rank: () => rankSql(parts, parameters),
-    likely: () => likelySql(parts, fragment, parameters),
+    rankCandidates: () => candidatesSql(parts, fragment, parameters),
   };
 }
 
@@ -82,7 +82,7 @@ const anyOf = (operands: readonly string[]): string => `(${operands.join(' | ')}
 
 type Term = WordsCondition | PrefixCondition | ExactCondition;
 
-/** @param field in place of that of the condition */
+/** @param field replaces the field of the condition */
 function tsqueryOf(term: Term, field?: string): string {
   if (term.type === 'exact') return quoteLexeme(term.lexeme);
   const where = field ?? term.field;
@@ -97,7 +97,7 @@ function phrase(parts: readonly string[], slop: number): string {
   if (second === undefined) return first;
   if (slop === 0) return `(${parts.join(' <-> ')})`;
   const forth = distances(1, slop + 1).map((distance) => `(${first} <${distance}> ${second})`);
-  // Changing places takes two moves.
+  // A transposition is two moves.
   const back = distances(1, slop - 1).map((distance) => `(${second} <${distance}> ${first})`);
   return anyOf([...forth, ...back]);
 }
@@ -107,15 +107,17 @@ function distances(from: number, to: number): number[] {
 }
 
 function compilePrefix(condition: PrefixCondition, parameters: Parameters): Fragment {
-  const begun = { tsquery: tsqueryOf(condition) };
+  const startsWith = { tsquery: tsqueryOf(condition) };
   const { field, prefix, pattern } = condition;
-  if (pattern === null) return begun;
+  if (pattern === null) return startsWith;
   const like = [{ literal: lexemeOf(field, prefix) }, ...pattern]
     .map((part) =>
       'literal' in part ? part.literal.replace(/[\\%_]/gu, '\\$&') : part.any === 'many' ? '%' : '_',
     )
     .join('');
-  return { sql: `(${asSql(begun, parameters)} AND ${someLexeme(`t.lexeme LIKE ${parameters.add(like)}`)})` };
+  return {
+    sql: `(${asSql(startsWith, parameters)} AND ${someLexeme(`t.lexeme LIKE ${parameters.add(like)}`)})`,
+  };
 }
 
 const someLexeme = (condition: string): string =>
@@ -138,23 +140,23 @@ export function sqlDate(day: string): string {
 }
 
 function compileRange(condition: RangeCondition, parameters: Parameters): string {
-  const value = (given: string | number, type: string) => `${parameters.add(given)}::${type}`;
+  const cast = (value: string | number, type: string) => `${parameters.add(value)}::${type}`;
   const compare = <Value>(
     column: string,
     sign: '<' | '>',
     bound: Bound<Value> | null,
-    sqlOf: (given: Value) => string,
+    sqlOf: (value: Value) => string,
   ) => (bound === null ? [] : [`${column} ${sign}${bound.isInclusive ? '=' : ''} ${sqlOf(bound.value)}`]);
   switch (condition.type) {
     case 'instants': {
       const column = condition.of === 'createdAt' ? 'd.created_at' : 'd.updated_at';
       return conjunction([
-        ...(condition.from === null ? [] : [`${column} >= ${value(condition.from, 'timestamptz')}`]),
-        ...(condition.before === null ? [] : [`${column} < ${value(condition.before, 'timestamptz')}`]),
+        ...(condition.from === null ? [] : [`${column} >= ${cast(condition.from, 'timestamptz')}`]),
+        ...(condition.before === null ? [] : [`${column} < ${cast(condition.before, 'timestamptz')}`]),
       ]);
     }
     case 'days': {
-      const day = (given: string) => value(sqlDate(given), 'date');
+      const day = (value: string) => cast(sqlDate(value), 'date');
       const conditions = [
         ...compare('d.publication_to', '>', condition.lastDay, day),
         ...compare('d.publication_from', '<', condition.firstDay, day),
@@ -162,7 +164,7 @@ function compileRange(condition: RangeCondition, parameters: Parameters): string
       return `coalesce(${conditions.join(' AND ')}, false)`;
     }
     case 'versions': {
-      const number = (given: number) => value(given, 'bigint');
+      const number = (value: number) => cast(value, 'bigint');
       return conjunction([
         ...compare('d.version_index', '>', condition.lower, number),
         ...compare('d.version_index', '<', condition.upper, number),
@@ -170,7 +172,7 @@ function compileRange(condition: RangeCondition, parameters: Parameters): string
     }
     case 'values': {
       const { field, lower, upper } = condition;
-      const lexeme = (given: string) => parameters.add(fieldLexeme(field, given));
+      const lexeme = (value: string) => parameters.add(fieldLexeme(field, value));
       const exists = { tsquery: quoteLexeme(storableText(existsLexeme(field))) };
       const conditions = [
         `starts_with(t.lexeme, ${lexeme('')})`,
@@ -278,17 +280,18 @@ function rankSql(parts: readonly RankedPart[], parameters: Parameters): string |
     .join(' + ');
 }
 
-/** Few documents have all of more parts, and each is looked up once more. */
-const MAX_LIKELY = 8;
+/** Few documents have all parts of longer queries, and each part is one more index lookup. */
+const MAX_CANDIDATE_PARTS = 8;
 
 /** Rows with all ranked words, unless all rows must have them, and rows with some of them in their titles. */
-function likelySql(parts: readonly RankedPart[], asked: Fragment, parameters: Parameters): string[] {
-  if (parts.length === 0 || parts.length > MAX_LIKELY) return [];
+function candidatesSql(parts: readonly RankedPart[], query: Fragment, parameters: Parameters): string[] {
+  if (parts.length === 0 || parts.length > MAX_CANDIDATE_PARTS) return [];
   const fragments = (tsqueries: readonly string[]) => [...new Set(tsqueries)].map((tsquery) => ({ tsquery }));
   const all = join('&', fragments(parts.map(({ tsquery }) => tsquery)), { parameters });
-  const isAsked = 'tsquery' in all && 'tsquery' in asked && all.tsquery === asked.tsquery;
+  const isWholeQuery = 'tsquery' in all && 'tsquery' in query && all.tsquery === query.tsquery;
   const inTitle = fragments(parts.flatMap((part) => part.inTitle ?? []));
-  return [...(isAsked ? [] : [all]), ...(inTitle.length > 0 ? [join('|', inTitle, { parameters })] : [])].map(
-    (part) => asSql(part, parameters),
-  );
+  return [
+    ...(isWholeQuery ? [] : [all]),
+    ...(inTitle.length > 0 ? [join('|', inTitle, { parameters })] : []),
+  ].map((part) => asSql(part, parameters));
 }

@@ -4,7 +4,7 @@ import { type FacetSet, facetSets } from './facets.ts';
 import { suggestionEntry } from './suggest.ts';
 import { termsVector } from './terms-vector.ts';
 
-/** A form as the statements of `stored-rows.ts` take it. */
+/** A form as parameters of the statements in `stored-rows.ts`. */
 export interface EncodedRow {
   /** The columns of `COLUMNS`, `boxes` and `facet_keys`, as JSON. */
   json: string;

@@ -4,14 +4,14 @@ import type { FacetCount } from '../search-engine.ts';
 import { nestedValue } from '../search-rules.ts';
 import type { TimedQueries } from './timed-queries.ts';
 
-/** Facet entries that are kept once for all documents that have them. */
+/** Facet entries that are stored once for all documents that have them. */
 export interface FacetSet {
   /** The same for the same entries. */
   key: string;
   entries: readonly string[];
 }
 
-/** Facets with values that anybody makes up: together with others they would hardly ever recur. */
+/** Facets with values of the users' own: sets of them together with other entries would rarely recur. */
 const FREE_FACETS: ReadonlySet<string> = new Set(['subject']);
 
 export function isFree(facet: string): boolean {
@@ -21,9 +21,9 @@ export function isFree(facet: string): boolean {
 /** The sets of a document: first one with the entries of all facets but the free ones, then one for each free value. */
 export function facetSets(facets: Readonly<Record<string, readonly string[]>>): FacetSet[] {
   const named = Object.entries(facets).sort(([one], [other]) => (one < other ? -1 : 1));
-  const entriesOf = (wanted: boolean) =>
+  const entriesOf = (isOfFree: boolean) =>
     named
-      .filter(([facet]) => isFree(facet) === wanted)
+      .filter(([facet]) => isFree(facet) === isOfFree)
       .flatMap(([facet, values]) => values.map((value) => storableText(facetEntry(facet, value))));
   return [facetSet(entriesOf(false)), ...entriesOf(true).map((entry) => facetSet([entry]))];
 }
@@ -54,36 +54,36 @@ export interface FacetValue {
 }
 
 /** The sets by their ids, which are the same in all indexes. */
-export type KnownFacetSets = ReadonlyMap<number, readonly FacetValue[]>;
+export type FacetSets = ReadonlyMap<number, readonly FacetValue[]>;
 
 /** Some ten megabytes. */
-const MOST_KNOWN = 200_000;
+const MAX_CACHED = 200_000;
 
 /** Values that were loaded together share objects. */
-interface Learnt {
+interface Cache {
   sets: Map<number, readonly FacetValue[]>;
   values: Map<string, FacetValue>;
 }
 
-const nothing = (): Learnt => ({ sets: new Map(), values: new Map() });
+const emptyCache = (): Cache => ({ sets: new Map(), values: new Map() });
 
 /**
- * Loads the sets of ids, each once. Beyond `mostKnown` it clears the cache, but never before it has twice as
+ * Loads the sets of ids, each once. When the cache has more than `maxCached`, it is cleared, but not before it has twice as
  * many as one search ever used: otherwise each search would load the same ones.
  */
-export function facetSetReader(mostKnown = MOST_KNOWN): {
+export function facetSetReader(maxCached = MAX_CACHED): {
   /** @throws Error when the schema has no set with some id */
-  read(queries: TimedQueries, schema: string, ids: readonly number[]): Promise<KnownFacetSets>;
+  read(queries: TimedQueries, schema: string, ids: readonly number[]): Promise<FacetSets>;
 } {
-  let limit = mostKnown;
-  let learnt = nothing();
+  let limit = maxCached;
+  let cache = emptyCache();
 
   return {
     read: async (queries, schema, ids) => {
       limit = Math.max(limit, 2 * ids.length);
-      if (learnt.sets.size > limit) learnt = nothing();
+      if (cache.sets.size > limit) cache = emptyCache();
       // Other calls may clear the cache while the database answers.
-      const { sets, values } = learnt;
+      const { sets, values } = cache;
       const unknown = ids.filter((id) => !sets.has(id));
       if (unknown.length === 0) return sets;
       // The driver returns a bigint as text.
@@ -112,14 +112,14 @@ function shared(values: Map<string, FacetValue>, entry: string): FacetValue {
 
 const BUCKETS = 10;
 const ZERO = '0'.charCodeAt(0);
-/** Numbers counted in arrays, because most are consecutive: a map would take several times as long. */
+/** Numbers counted in arrays, because most are consecutive: a map would be several times slower. */
 const PAGE = 64;
 
 export type NumberCount = readonly [number: number, count: number];
 
 /**
- * How often each number, above zero, is in a text of many with a blank behind each. The memory it takes grows with how
- * many there are, not with how great they are.
+ * The counts of the positive numbers in a text, each followed by a blank. The memory grows with the number of distinct
+ * values, not with their size.
  */
 export function countNumbers(text: string): NumberCount[] {
   const pages = new Map<number, Uint32Array>();
@@ -131,12 +131,14 @@ export function countNumbers(text: string): NumberCount[] {
       continue;
     }
     const page = pageOf(pages, Math.floor(number / PAGE));
-    const place = number % PAGE;
-    page[place] = (page[place] ?? 0) + 1;
+    const offset = number % PAGE;
+    page[offset] = (page[offset] ?? 0) + 1;
     number = 0;
   }
   return [...pages].flatMap(([first, counts]) =>
-    [...counts].flatMap((count, place): NumberCount[] => (count > 0 ? [[first * PAGE + place, count]] : [])),
+    [...counts].flatMap((count, offset): NumberCount[] =>
+      count > 0 ? [[first * PAGE + offset, count]] : [],
+    ),
   );
 }
 
@@ -149,12 +151,12 @@ function pageOf(pages: Map<number, Uint32Array>, index: number): Uint32Array {
 }
 
 /**
- * The values of these facets in the sets that were found so often: the most frequent first, ties by value in the order
+ * The counts of the values of these facets, from the counts of their sets: the most frequent first, ties by value in the order
  * of their code points, at most ten for each name.
  */
 export function countFacets(
   setCounts: readonly NumberCount[],
-  sets: KnownFacetSets,
+  sets: FacetSets,
   facets: readonly string[],
 ): Record<string, FacetCount[]> {
   const counts = new Map<FacetValue, number>();
@@ -165,13 +167,13 @@ export function countFacets(
   for (const [{ name, facet, value }, count] of counts) {
     if (!facets.includes(facet)) continue;
     buckets[name] ??= [];
-    place(buckets[name], { value, count });
+    insert(buckets[name], { value, count });
   }
   return buckets;
 }
 
-/** Among the most frequent ones, as long as there is room. */
-function place(bucket: FacetCount[], counted: FacetCount): void {
+/** Inserts a count if it is among the most frequent ones. */
+function insert(bucket: FacetCount[], counted: FacetCount): void {
   let at = bucket.length;
   while (at > 0 && comesBefore(counted, bucket[at - 1])) at -= 1;
   if (at >= BUCKETS) return;

@@ -3,9 +3,9 @@ import { aPostgresIndex, schemaIn } from '../../index/testing/a-postgres-index.t
 import { aSearch } from '../../index/testing/a-search.ts';
 import { anEntity, type EntityTraits } from '../../index/testing/an-entity.ts';
 import { facetSetReader } from './facets.ts';
-import { MOST_RANKED } from './search-sql.ts';
+import { MAX_RANKED } from './search-sql.ts';
 
-const NEWER: readonly EntityTraits[] = Array.from({ length: 2 * MOST_RANKED }, (_, n) => ({
+const NEWER: readonly EntityTraits[] = Array.from({ length: 2 * MAX_RANKED }, (_, n) => ({
   id: `newer-${n}`,
   createdAt: 1_700_000_000 + n,
   title: 'Something else',
@@ -37,7 +37,7 @@ describe('of more matches than are ranked', () => {
     ['soil water', 'title'],
     ['soil water^9 other', 'title'],
     ['description:soil description:water', 'both'],
-  ])('%j finds first what is old and fits best', async (q, first) => {
+  ])('%j ranks an old document that matches best first', async (q, first) => {
     expect((await find(q, { offset: 0, limit: 1 })).ids).toEqual([first]);
   });
 
@@ -45,7 +45,7 @@ describe('of more matches than are ranked', () => {
     'the pages of %j contain each match once, for any number of ranked ones',
     async (q) => {
       const found: string[] = [];
-      for (let offset = 0; offset < 3 * MOST_RANKED; offset += 70) {
+      for (let offset = 0; offset < 3 * MAX_RANKED; offset += 70) {
         const { ids, total } = await find(q, { offset, limit: 70 });
         found.push(...ids);
         expect(ids.length).toBe(Math.max(0, Math.min(70, total - offset)));
@@ -77,7 +77,7 @@ describe('the contents of facet sets', () => {
     expect(facets['subject']).toHaveLength(8);
   });
 
-  test('is learnt once, even where one answer has more than may be known', async () => {
+  test('is loaded once, even if one answer has more than the cache limit', async () => {
     const query = jest.spyOn(tested.pool, 'query');
     try {
       const reader = facetSetReader(1);
@@ -89,12 +89,12 @@ describe('the contents of facet sets', () => {
     }
   });
 
-  test('is forgotten without mixing what was learnt before and after', async () => {
+  test('is evicted without mixing objects of before and after', async () => {
     await tested.pool.query(`UPDATE index_facet_set SET entries = '{category=open}'`);
     const [first, second, third = 0, ...further] = ids as [number, number, ...number[]];
     const reader = facetSetReader(4);
     await reader.read(tested.pool, schema, [first]);
-    // The database has one connection and answers in turn: the last of these is under way when the others are there.
+    // The database has one connection and answers them in order: the last of these is under way when the others are there.
     const before = further.slice(0, 4).map((id) => reader.read(tested.pool, schema, [id]));
     const underWay = reader.read(tested.pool, schema, [first, second]);
     await Promise.all(before);

@@ -30,7 +30,7 @@ test('a database that accepts connections without answering makes searches unava
   }
 });
 
-test('words are kept as Postgres itself would have written them, so that equal ones are found equal', async () => {
+test('terms are stored in the form that Postgres itself writes, so that equal ones compare equal', async () => {
   const { index, pool, stop } = await aPostgresIndex();
   try {
     const words = (count: number, kinds: number) =>
@@ -96,12 +96,12 @@ describe('the count of live documents', () => {
       return: () => index.write({ entities: [anEntity({ id: 'a', revision: 2 })] }),
       removed: () => pool.query(`DELETE FROM index_document WHERE id IN ('b', 'never seen')`),
       'built beside': async () => {
-        build = await index.beginBuild();
+        build = await index.startBuild();
         await index.build(build, entities('a', 'e', 'f', 'g', 'h'));
         await index.write({ entities: entities('i') });
       },
       'begun again': async () => {
-        build = await index.beginBuild();
+        build = await index.startBuild();
         await index.build(build, entities('a', 'e', 'f'));
         await index.write({ tombstones: [{ ...mark, id: 'e' }] });
       },
@@ -174,7 +174,7 @@ describe('the switch to another generation', () => {
     const client = await pool.connect();
     try {
       await index.write({ entities: [anEntity({ id: 'a' })] });
-      const build = await index.beginBuild();
+      const build = await index.startBuild();
       await client.query('BEGIN; LOCK TABLE index_document IN ACCESS SHARE MODE');
       await index.build(build, [anEntity({ id: 'b' })]);
       await index.finishBuild(build);
@@ -225,7 +225,7 @@ describe('when another engine has the live generation', () => {
       const write = () => index.write({ entities: [anEntity({ id: 'a' })] });
       const search = () => index.search(aSearch());
       const suggest = () => index.suggest(aSuggest({ q: 'title' }));
-      const refusals = [write, search, suggest, index.isFilled, index.beginBuild];
+      const refusals = [write, search, suggest, index.isFilled, index.startBuild];
       for (const refused of refusals) await expect(refused()).rejects.toMatchObject({ kind: 'unavailable' });
       await setEngine('postgres');
       expect([await index.count(), await index.isFilled()]).toEqual([0, true]);
@@ -258,7 +258,7 @@ describe('a generation', () => {
     try {
       const before = await shape();
       for (const isIdle of [true, false]) {
-        await index.finishBuild(await index.beginBuild(), isIdle);
+        await index.finishBuild(await index.startBuild(), isIdle);
         expect(await shape()).toEqual(before);
       }
       expect(before.length).toBeGreaterThan(20);
@@ -273,11 +273,11 @@ describe('an index that is being built', () => {
     SELECT count(*)::integer AS tables FROM pg_class
     WHERE relkind IN ('r', 't') AND 'autovacuum_enabled=off' = ANY (reloptions)`;
 
-  test('is left alone by autovacuum, which pages would wait for, until it takes its place', async () => {
+  test('has no autovacuum, which would delay pages, until it is live', async () => {
     const { index, pool, stop } = await aPostgresIndex();
     const unattended = async () => (await pool.query(UNATTENDED)).rows;
     try {
-      const build = await index.beginBuild();
+      const build = await index.startBuild();
       // Four tables, each with its out-of-line storage.
       expect(await unattended()).toEqual([{ tables: 8 }]);
       await index.finishBuild(build);

@@ -81,11 +81,11 @@ export function postgresEngine({
       runSearch(timed(timeoutMs), schemaOf(generation), search).catch(fail),
     suggest: (generation, suggest, timeoutMs) =>
       runSuggest(timed(timeoutMs), schemaOf(generation), suggest).catch(fail),
-    heads: (generation, about, turn) => readHeads(turn?.turn ?? states, generation, about),
+    heads: (generation, about, write) => readHeads(write?.tx ?? states, generation, about),
     states: (generation, filter, after, limit) => readStates(states, generation, filter, after, limit),
-    apply: async (generation, operations, { turn }) => {
-      await useSchema(turn, generation);
-      await execute(turn, operations);
+    apply: async (generation, operations, { tx }) => {
+      await useSchema(tx, generation);
+      await execute(tx, operations);
       return true;
     },
     count: async (generation) => {
@@ -94,10 +94,10 @@ export function postgresEngine({
       );
       return Number(rows[0]?.count);
     },
-    create: async (generation, turn) => {
-      await turn.query(`CREATE SCHEMA ${schemaOf(generation)}`);
-      await useSchema(turn, generation);
-      await turn.query(TABLES);
+    create: async (generation, tx) => {
+      await tx.query(`CREATE SCHEMA ${schemaOf(generation)}`);
+      await useSchema(tx, generation);
+      await tx.query(TABLES);
     },
     seal: (generation, isIdle) => seal(builders, schemaOf(generation), isIdle),
     list: async () => {

@@ -1,3 +1,4 @@
+import { ENTITY_KINDS } from '../../documents/entity.ts';
 import type { EngineSearch, Scope, Sort, SortPosition, Viewer } from '../search-engine.ts';
 import { narrowingValues, type Readable, readableDrafts, readablePublished } from '../search-rules.ts';
 import { type CompiledQuery, compileSql } from './compile-sql.ts';
@@ -23,43 +24,40 @@ function seekAfter(position: SortPosition, sort: FieldSort, parameters: Paramete
   const form = parameters.add(position.form);
   const ties = `(${TIES}) > (${id}, ${form})`;
   const instant = (text: string) => `${parameters.add(text)}::timestamptz`;
-  // The first condition is one that an index can begin at.
-  const beyond = (column: string, isDescending: boolean, value: string, equal: string) => {
+  // The first condition can be the start of an index scan.
+  const pastBound = (column: string, isDescending: boolean, value: string, equal: string) => {
     const sign = isDescending ? '<' : '>';
     return `(${column} ${sign}= ${value} AND (${column} ${sign} ${value} OR ${equal}))`;
   };
   switch (sort) {
     case 'newest':
     case 'oldest':
-      return beyond('d.created_at', sort === 'newest', instant(position.createdAt), ties);
+      return pastBound('d.created_at', sort === 'newest', instant(position.createdAt), ties);
     case 'updated-desc':
     case 'updated-asc':
-      return beyond('d.updated_at', sort === 'updated-desc', instant(position.updatedAt), ties);
+      return pastBound('d.updated_at', sort === 'updated-desc', instant(position.updatedAt), ties);
     case 'version': {
       const version = `${parameters.add(position.versionIndex)}::integer`;
-      return beyond(
+      return pastBound(
         'd.version_index',
         true,
         version,
-        beyond('d.created_at', true, instant(position.createdAt), ties),
+        pastBound('d.created_at', true, instant(position.createdAt), ties),
       );
     }
   }
 }
 
-/** The number of kinds of entities: a search over all of them needs no condition on the kind. */
-const ALL_KINDS = 2;
-
 /**
- * Which live documents a listing is made of, as conditions on the columns of `index_document`, aliased `d`. They hold
- * beside the user's query, so nothing in it can widen them. Where there is one, `isByWords`, rows are to be found by that.
+ * The documents of a listing, as conditions on the columns of `index_document`, aliased `d`. They are combined with the
+ * user's query by AND, so no query can widen them. `isByWords`: there is a query, whose index finds the rows.
  */
 export function scopeConditions(
   { scope, viewer, now, isByWords }: { scope: Scope; viewer: Viewer; now: Date; isByWords: boolean },
   parameters: Parameters,
 ): string[] {
   const conditions = ['d.deleted_at IS NULL'];
-  if (new Set(scope.kinds).size < ALL_KINDS) {
+  if (new Set(scope.kinds).size < ENTITY_KINDS.length) {
     conditions.push(`d.kind = ANY (${parameters.add([...scope.kinds])}::text[])`);
   }
   if (scope.onlyIds !== null) conditions.push(`d.id = ANY (${parameters.add([...scope.onlyIds])}::text[])`);
@@ -113,23 +111,23 @@ export interface SearchStatement {
 }
 
 /**
- * Ranking costs the same for each match. Beyond this number only the newest matches, and the newest of those with the highest
+ * Ranking costs the same for each match. Of more matches only the newest, and the newest of those with the highest
  * expected ranks, are ranked; the others follow after them.
  */
-export const MOST_RANKED = 200;
+export const MAX_RANKED = 200;
 
 /** Where more of all documents match, the newest matches are sooner found among the newest documents. */
 const COMMON_SHARE = 0.25;
 
 const instantText = (column: string) =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
-const PLACED = 'd.kind, d.id, d.form, d.created_at, d.updated_at, d.version_index';
-/** Of the rows of a page alone: written before they are chosen, it would be for all rows. */
-const HIT = `kind, id, form, ${instantText('created_at')}, ${instantText('updated_at')}, version_index`;
+const POSITIONED = 'd.kind, d.id, d.form, d.created_at, d.updated_at, d.version_index';
+/** An `EngineHit`. Only for the rows of the page, because formatting is slow. */
+const HIT = `json_build_object('kind', kind, 'id', id, 'form', form, 'createdAt', ${instantText('created_at')},
+  'updatedAt', ${instantText('updated_at')}, 'versionIndex', version_index)`;
 
 /**
- * One statement, so one snapshot, for the hits, the total and the facets. It returns one row: `hits` (an array of kind,
- * id, form, creation, update and version), `total`, `facet_sets` (the ids of the facet sets of all matches, selected or
+ * One statement, so one snapshot, for the hits, the total and the facets. It returns one row: `hits`, `total`, `facet_sets` (the ids of the facet sets of all matches, selected or
  * not; empty unless facets are requested), `missing` (an array of ids), and `live` (the live generation).
  */
 export function searchSql(search: EngineSearch, similar: SimilarWords, schema: string): SearchStatement {
@@ -148,7 +146,7 @@ export function searchSql(search: EngineSearch, similar: SimilarWords, schema: s
       FROM ${schema}.index_document d WHERE ${visible}
     ), ${pageSql(search, compiled, `${visible} AND ${selected}`, parameters)}
     SELECT
-      (SELECT coalesce(json_agg(json_build_array(${HIT})), '[]') FROM page) AS hits,
+      (SELECT coalesce(json_agg(${HIT}), '[]') FROM page) AS hits,
       counted.total,
       counted.facet_sets,
       ${missingIds(search.scope, parameters)} AS missing,
@@ -172,7 +170,7 @@ function pageSql(
   const sort = search.sort === 'bestmatch' ? 'newest' : search.sort;
   const after = search.after === null ? [] : [seekAfter(search.after, sort, parameters)];
   return `page AS (
-    SELECT ${PLACED} FROM ${parameters.schema}.index_document d WHERE ${conjunction([matches, ...after])}
+    SELECT ${POSITIONED} FROM ${parameters.schema}.index_document d WHERE ${conjunction([matches, ...after])}
     ORDER BY ${ORDER[sort]} ${limit(search, parameters)}
   )`;
 }
@@ -187,29 +185,29 @@ interface Ranking {
   matches: string;
 }
 
-/** Where a page may reach beyond what is ranked, the others are put behind it. */
+/** On pages after the ranked matches, the other ones follow. */
 function rankedPage(
   search: EngineSearch,
   { compiled, rank, matches }: Ranking,
   parameters: Parameters,
 ): string {
   const isCommon = `(SELECT total > ${COMMON_SHARE} * reltuples FROM counted, pg_class c WHERE c.oid = '${parameters.schema}.index_document'::regclass)`;
-  const isMore = `(SELECT total > ${MOST_RANKED} FROM counted)`;
+  const isMore = `(SELECT total > ${MAX_RANKED} FROM counted)`;
   const candidates = [
     newest(`${isCommon} AND ${matches}`, 'd.created_at', parameters),
     newest(`NOT ${isCommon} AND ${matches}`, SORTED, parameters),
     ...compiled
-      .likely()
+      .rankCandidates()
       .map((condition) => newest(`${isMore} AND ${condition} AND ${matches}`, SORTED, parameters)),
   ];
-  const isAmongRanked = search.offset + search.limit <= MOST_RANKED;
+  const isAmongRanked = search.offset + search.limit <= MAX_RANKED;
   const page = isAmongRanked
-    ? `SELECT ${PLACED} FROM ranked d ORDER BY d.rank DESC`
-    : `SELECT ${PLACED} FROM ${parameters.schema}.index_document d LEFT JOIN ranked r ON r.place = d.ctid WHERE ${matches}
+    ? `SELECT ${POSITIONED} FROM ranked d ORDER BY d.rank DESC`
+    : `SELECT ${POSITIONED} FROM ${parameters.schema}.index_document d LEFT JOIN ranked r ON r.row_id = d.ctid WHERE ${matches}
        ORDER BY r.rank DESC NULLS LAST`;
   return `candidates AS (${candidates.join(' UNION ')}),
     ranked AS MATERIALIZED (
-      SELECT d.ctid AS place, ${PLACED}, ${rank} AS rank FROM candidates c JOIN ${parameters.schema}.index_document d ON d.ctid = c.place
+      SELECT d.ctid AS row_id, ${POSITIONED}, ${rank} AS rank FROM candidates c JOIN ${parameters.schema}.index_document d ON d.ctid = c.row_id
     ), page AS (${page}, ${ORDER.newest} ${limit(search, parameters)})`;
 }
 
@@ -218,21 +216,21 @@ const SORTED = `d.created_at + interval '0'`;
 
 function newest(condition: string, createdAt: string, { schema }: Parameters): string {
   return `(
-    SELECT d.ctid AS place FROM ${schema}.index_document d WHERE ${condition}
-    ORDER BY ${ORDER.newest.replace('d.created_at', createdAt)} LIMIT ${MOST_RANKED}
+    SELECT d.ctid AS row_id FROM ${schema}.index_document d WHERE ${condition}
+    ORDER BY ${ORDER.newest.replace('d.created_at', createdAt)} LIMIT ${MAX_RANKED}
   )`;
 }
 
 function missingIds({ onlyIds, publishedIds, forms }: Scope, parameters: Parameters): string {
   if (onlyIds === null) return `'[]'::json`;
   const published = `${parameters.add([...publishedIds])}::text[]`;
-  const wanted = forms === 'published' ? published : `${parameters.add([...onlyIds])}::text[]`;
+  const expected = forms === 'published' ? published : `${parameters.add([...onlyIds])}::text[]`;
   return `(
-    SELECT coalesce(json_agg(wanted.id), '[]') FROM unnest(${wanted}) AS wanted (id)
+    SELECT coalesce(json_agg(expected.id), '[]') FROM unnest(${expected}) AS expected (id)
     WHERE NOT EXISTS (
       SELECT FROM ${parameters.schema}.index_document d
-      WHERE d.id = wanted.id AND d.deleted_at IS NULL
-        AND (d.form = 'published' OR wanted.id <> ALL (${published}))
+      WHERE d.id = expected.id AND d.deleted_at IS NULL
+        AND (d.form = 'published' OR expected.id <> ALL (${published}))
     ))`;
 }
 

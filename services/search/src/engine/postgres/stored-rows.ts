@@ -4,7 +4,7 @@ import {
   keyOf,
   type Operation,
   type StateFilter,
-  type Turn,
+  type Transaction,
 } from '../search-engine.ts';
 import { COLUMNS, type EncodedRow, vectorArray } from './encode-row.ts';
 import { schemaOf } from './tables.ts';
@@ -15,13 +15,13 @@ const HEAD = `
   is_latest AS "isLatest", is_latest_draft AS "isLatestDraft", has_draft AS "hasDraft"`;
 
 /** The statements of a writer have no schema, so that they are planned once. */
-export async function useSchema(turn: Turn, generation: string): Promise<void> {
-  await turn.query(`SET LOCAL search_path = ${schemaOf(generation)}, public`);
+export async function useSchema(tx: Transaction, generation: string): Promise<void> {
+  await tx.query(`SET LOCAL search_path = ${schemaOf(generation)}, public`);
 }
 
 /** All forms of these ids and parents. */
 export async function readHeads(
-  database: Turn,
+  database: Transaction,
   generation: string,
   { ids, parentIds }: { ids: readonly string[]; parentIds: readonly string[] },
 ): Promise<Heads> {
@@ -35,21 +35,21 @@ export async function readHeads(
 
 /** As `SearchEngine.states`. */
 export async function readStates(
-  database: Turn,
+  database: Transaction,
   generation: string,
   { kind, isDeleted, isStaged, embargoEndedBy, deletedBefore }: StateFilter,
   after: Pick<Head, 'id' | 'form'> | null,
   limit: number,
 ): Promise<Head[]> {
   const values: unknown[] = [after?.id ?? '', after?.form ?? '', limit];
-  const given = (value: unknown) => `$${values.push(value)}`;
+  const add = (value: unknown) => `$${values.push(value)}`;
   const conditions = [
     '(id, form) > ($1, $2)',
-    ...(kind === undefined ? [] : [`kind = ${given(kind)}`]),
+    ...(kind === undefined ? [] : [`kind = ${add(kind)}`]),
     ...(isDeleted === undefined ? [] : [`deleted_at IS ${isDeleted ? 'NOT NULL' : 'NULL'}`]),
     ...(isStaged === undefined ? [] : [isStaged ? 'is_staged' : 'NOT is_staged']),
-    ...(embargoEndedBy === undefined ? [] : [`embargo_until <= ${given(embargoEndedBy)}`]),
-    ...(deletedBefore === undefined ? [] : [`deleted_at < ${given(deletedBefore)}`]),
+    ...(embargoEndedBy === undefined ? [] : [`embargo_until <= ${add(embargoEndedBy)}`]),
+    ...(deletedBefore === undefined ? [] : [`deleted_at < ${add(deletedBefore)}`]),
   ];
   const { rows } = await database.query<Omit<Head, 'version'>>(
     `SELECT ${HEAD} FROM ${schemaOf(generation)}.index_document
@@ -60,37 +60,37 @@ export async function readStates(
 }
 
 /** Executes operations in the schema of the search path. */
-export async function execute(turn: Turn, operations: readonly Operation<EncodedRow>[]): Promise<void> {
+export async function execute(tx: Transaction, operations: readonly Operation<EncodedRow>[]): Promise<void> {
   const contents: { head: Head; content: EncodedRow }[] = [];
   const heads: Record<'tombstone' | 'flags' | 'remove', Head[]> = { tombstone: [], flags: [], remove: [] };
   for (const { head, change } of operations) {
     if (typeof change === 'string') heads[change].push(head);
     else contents.push({ head, content: change.content });
   }
-  if (heads.remove.length > 0) await run(turn, 'remove', REMOVE, heads.remove.map(keyColumns));
-  if (heads.tombstone.length > 0) await run(turn, 'bury', BURY, heads.tombstone.map(tombstoneColumns));
-  if (contents.length > 0) await writeContents(turn, contents);
+  if (heads.remove.length > 0) await run(tx, 'remove', REMOVE, heads.remove.map(keyColumns));
+  if (heads.tombstone.length > 0) await run(tx, 'bury', BURY, heads.tombstone.map(tombstoneColumns));
+  if (contents.length > 0) await writeContents(tx, contents);
   if (heads.flags.length > 0)
     await run(
-      turn,
+      tx,
       'flags',
       UPDATE_FLAGS,
       heads.flags.map((head) => ({ ...keyColumns(head), ...flagColumns(head) })),
     );
 }
 
-async function run(turn: Turn, name: string, text: string, rows: readonly object[]): Promise<void> {
-  await turn.query({ name, text, values: [JSON.stringify(rows)] });
+async function run(tx: Transaction, name: string, text: string, rows: readonly object[]): Promise<void> {
+  await tx.query({ name, text, values: [JSON.stringify(rows)] });
 }
 
 async function writeContents(
-  turn: Turn,
+  tx: Transaction,
   contents: readonly { head: Head; content: EncodedRow }[],
 ): Promise<void> {
   const sets = new Map(contents.flatMap(({ content }) => content.sets.map((set) => [set.key, set])));
   const words = new Set(contents.flatMap(({ content }) => content.words));
-  await run(turn, 'facet-sets', FACET_SETS, [...sets.values()]);
-  await turn.query({
+  await run(tx, 'facet-sets', FACET_SETS, [...sets.values()]);
+  await tx.query({
     name: 'write',
     text: WRITE,
     values: [
@@ -99,7 +99,7 @@ async function writeContents(
       vectorArray(contents.map(({ content }) => content.terms)),
     ],
   });
-  await turn.query({ name: 'words', text: WORDS, values: [[...words]] });
+  await tx.query({ name: 'words', text: WORDS, values: [[...words]] });
 }
 
 const keyColumns = ({ id, form }: Head) => ({ id, form });
@@ -122,13 +122,13 @@ const flagColumns = ({ isStaged, isLatest, isLatestDraft, hasDraft }: Head) => (
 const FLAGS = ['is_staged', 'is_latest', 'is_latest_draft', 'has_draft'];
 const TYPED_FLAGS = FLAGS.map((name) => `${name} boolean`).join(', ');
 
-/** Sets stay as long as the generation, like words. Writers take turns, so two of them never add the same set. */
+/** Sets stay as long as the generation, like words. There is one writer at a time, so a set is never added twice. */
 const FACET_SETS = `
   INSERT INTO index_facet_set (key, entries)
-  SELECT key, entries FROM jsonb_to_recordset($1::jsonb) AS given (key text, entries text[])
-  WHERE (SELECT s.id FROM index_facet_set s WHERE s.key = given.key) IS NULL`;
+  SELECT key, entries FROM jsonb_to_recordset($1::jsonb) AS incoming (key text, entries text[])
+  WHERE (SELECT s.id FROM index_facet_set s WHERE s.key = incoming.key) IS NULL`;
 
-const GIVEN = Object.entries({ ...COLUMNS, boxes: 'text[]', facet_keys: 'text[]' });
+const INCOMING = Object.entries({ ...COLUMNS, boxes: 'text[]', facet_keys: 'text[]' });
 const WRITTEN = [...Object.keys(COLUMNS), 'terms', 'facet_sets', ...FLAGS];
 
 /**
@@ -138,14 +138,14 @@ const WRITTEN = [...Object.keys(COLUMNS), 'terms', 'facet_sets', ...FLAGS];
 const WRITE = `
   WITH incoming AS MATERIALIZED (
     SELECT *, (
-      SELECT string_agg((SELECT s.id FROM index_facet_set s WHERE s.key = k.key) || ' ', '' ORDER BY place)
-      FROM unnest(x.facet_keys) WITH ORDINALITY AS k (key, place)
+      SELECT string_agg((SELECT s.id FROM index_facet_set s WHERE s.key = k.key) || ' ', '' ORDER BY position)
+      FROM unnest(x.facet_keys) WITH ORDINALITY AS k (key, position)
     ) AS facet_sets
     FROM ROWS FROM (
-      jsonb_to_recordset($1::jsonb) AS (${GIVEN.map(([name, type]) => `${name} ${type}`).join(', ')}),
+      jsonb_to_recordset($1::jsonb) AS (${INCOMING.map(([name, type]) => `${name} ${type}`).join(', ')}),
       jsonb_to_recordset($2::jsonb) AS (${TYPED_FLAGS}),
       unnest($3::tsvector[])
-    ) AS x (${[...GIVEN.map(([name]) => name), ...FLAGS].join(', ')}, terms)
+    ) AS x (${[...INCOMING.map(([name]) => name), ...FLAGS].join(', ')}, terms)
   ), written AS (
     INSERT INTO index_document (${WRITTEN.join(', ')})
     SELECT ${WRITTEN.join(', ')} FROM incoming
@@ -159,8 +159,8 @@ const WRITE = `
 
 /** Words stay when their documents go: a word that no document has finds nothing. */
 const WORDS = `
-  INSERT INTO index_word SELECT given FROM unnest($1::text[]) AS given
-  WHERE NOT EXISTS (SELECT FROM index_word w WHERE w.word = given)
+  INSERT INTO index_word SELECT incoming FROM unnest($1::text[]) AS incoming
+  WHERE NOT EXISTS (SELECT FROM index_word w WHERE w.word = incoming)
   ON CONFLICT DO NOTHING`;
 
 const BURY = `
@@ -170,7 +170,7 @@ const BURY = `
       deleted_at
     )
     SELECT id, form, kind, parent_id, revision, is_staged, '', 'restricted', 0, now(), now(), now()
-    FROM jsonb_to_recordset($1::jsonb) AS given (
+    FROM jsonb_to_recordset($1::jsonb) AS incoming (
       id text, form text, kind text, parent_id text, revision bigint, is_staged boolean
     )
     ON CONFLICT (id, form) DO UPDATE SET
@@ -182,10 +182,10 @@ const BURY = `
   DELETE FROM index_box b USING buried w WHERE b.id = w.id AND b.form = w.form`;
 
 const UPDATE_FLAGS = `
-  UPDATE index_document d SET ${FLAGS.map((name) => `${name} = given.${name}`).join(', ')}
-  FROM jsonb_to_recordset($1::jsonb) AS given (id text, form text, ${TYPED_FLAGS})
-  WHERE d.id = given.id AND d.form = given.form`;
+  UPDATE index_document d SET ${FLAGS.map((name) => `${name} = incoming.${name}`).join(', ')}
+  FROM jsonb_to_recordset($1::jsonb) AS incoming (id text, form text, ${TYPED_FLAGS})
+  WHERE d.id = incoming.id AND d.form = incoming.form`;
 
 const REMOVE = `
-  DELETE FROM index_document d USING jsonb_to_recordset($1::jsonb) AS given (id text, form text)
-  WHERE d.id = given.id AND d.form = given.form`;
+  DELETE FROM index_document d USING jsonb_to_recordset($1::jsonb) AS incoming (id text, form text)
+  WHERE d.id = incoming.id AND d.form = incoming.form`;

@@ -65,11 +65,11 @@ function suggestSql({ viewer, kinds, type, prefixes, limit, now }: EngineSuggest
         min(${SOURCE}) AS first_source, max(${SOURCE}) AS last_source
       FROM ${schema}.index_document d, unnest(d.suggestions) AS entry
       WHERE ${conditions.join(' AND ')} GROUP BY value
-    ), shown AS (
+    ), best AS (
       SELECT value, count, first_source, last_source FROM found ORDER BY count DESC, value COLLATE "C" LIMIT ${parameters.add(limit)}
     )
     SELECT
-      (SELECT coalesce(json_agg(shown ORDER BY count DESC, value COLLATE "C"), '[]') FROM shown) AS suggestions,
+      (SELECT coalesce(json_agg(best ORDER BY count DESC, value COLLATE "C"), '[]') FROM best) AS suggestions,
       (SELECT generation FROM index_state) AS live`;
   return { text, values: parameters.values };
 }

@@ -33,7 +33,7 @@ export const TABLES = `
     is_latest_draft boolean     NOT NULL DEFAULT false,
     has_draft       boolean     NOT NULL DEFAULT false,
     is_staged       boolean     NOT NULL DEFAULT false,
-    -- Ids of sets of facet entries, each followed by a blank: first the set of all entries of facets with given values,
+    -- Ids of sets of facet entries, each followed by a blank: first the set of all entries of facets with fixed values,
     -- then one for each other value.
     facet_sets      text        NOT NULL DEFAULT '',
     record_access   text        NOT NULL CHECK (record_access IN ('public', 'restricted')),

@@ -3,8 +3,8 @@ import { allFieldsLexeme, fieldLexeme, fitsIndex } from '../../documents/text-to
 
 /** Distance between the words of two values, so that no phrase reaches from one into the next. */
 const GAP = 20;
-/** Limits of the type: positions beyond the last are all the same, and a vector has at most 1 MiB. */
-const LAST_POSITION = 16_383;
+/** Limits of the type: positions after the last are all the same, and a vector has at most 1 MiB. */
+const MAX_POSITION = 16_383;
 const MAX_POSITIONS = 255;
 const MAX_BYTES = 700_000;
 /** A position is 14 bits, below those of its weight. */
@@ -20,7 +20,7 @@ export interface TermsVector {
   words: readonly string[];
 }
 
-/** The tsvector of a document, value by value. One that is too large keeps its first fields, the most important ones. */
+/** The tsvector of a document, value by value. If it is too large, it has only the first fields, the most important ones. */
 export function* termsVector(terms: readonly FieldTerms[]): Generator<void, TermsVector> {
   const vector = new Vector();
   for (const { field, exact, weight, isText, words } of terms) {
@@ -56,7 +56,7 @@ class Vector {
     const starts = spaces.map(({ name }) => this.#next.get(name) ?? 1);
     for (const [offset, word] of words.entries()) {
       for (const [index, { lexemeOf }] of spaces.entries()) {
-        const position = Math.min((starts[index] ?? 1) + offset, LAST_POSITION);
+        const position = Math.min((starts[index] ?? 1) + offset, MAX_POSITION);
         if (this.#addPosition(lexemeOf(word), position, weightBits)) this.words.add(word);
       }
     }
@@ -88,7 +88,7 @@ class Vector {
   toBinary(): Buffer {
     const binary = Buffer.allocUnsafe(4 + this.#bytes);
     let end = binary.writeInt32BE(this.#positions.size);
-    // Postgres sorts them too, but keeps the padding of the given order, and equal vectors would differ.
+    // Postgres sorts them too, but the padding stays that of the received order, and equal vectors would differ.
     for (const lexeme of [...this.#positions.keys()].sort()) {
       const positions = this.#positions.get(lexeme) ?? [];
       end += binary.write(lexeme, end);
@@ -101,5 +101,5 @@ class Vector {
 }
 
 function positionOf(weighted: number | undefined): number | undefined {
-  return weighted === undefined ? undefined : weighted & LAST_POSITION;
+  return weighted === undefined ? undefined : weighted & MAX_POSITION;
 }

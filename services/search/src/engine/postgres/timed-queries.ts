@@ -10,7 +10,7 @@ export interface TimedQueriesDeps {
   pool: Pick<pg.Pool, 'query' | 'connect'>;
   /** The `statement_timeout` of its connections. */
   poolTimeoutMs: number;
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   elapsed: () => number;
 }
 

@@ -1,10 +1,9 @@
-import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { freshDatabase } from '@kr/testbed';
 import pg from 'pg';
 import { postgresEngine } from '../../engine/postgres/postgres-engine.ts';
 import { schemaOf } from '../../engine/postgres/tables.ts';
-import { SEARCH_MIGRATIONS } from '../../migrations.ts';
+import { SCHEMA } from '../../schema.ts';
 import { openIndexState } from '../index-state.ts';
 import { openSearchIndex } from '../search-index.ts';
 import { type PatientIndex, type TestedIndex, useLiveTables, withTimeout } from './tested-index.ts';
@@ -22,7 +21,7 @@ export async function openPostgresIndex(
 /** An index with a separate database, and direct access to it: to the tables that were live at the beginning. */
 export async function aPostgresIndex(searchTimeoutMs = 60_000): Promise<TestedIndex & { pool: pg.Pool }> {
   const database = await freshDatabase();
-  await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
+  await migrate({ databaseUrl: database.url, sets: SCHEMA });
   const index = await openPostgresIndex(database.url, { searchTimeoutMs });
   // Another connection would not know the tables.
   const pool = new pg.Pool({ connectionString: database.url, max: 1, idleTimeoutMillis: 0 });

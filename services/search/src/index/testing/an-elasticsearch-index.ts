@@ -1,12 +1,11 @@
 import { Client } from '@elastic/elasticsearch';
-import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { freshDatabase, type TestElasticsearch } from '@kr/testbed';
 import {
   type ElasticsearchEngineOptions,
   elasticsearchEngine,
 } from '../../engine/elasticsearch/elasticsearch-engine.ts';
-import { SEARCH_MIGRATIONS } from '../../migrations.ts';
+import { SCHEMA } from '../../schema.ts';
 import { openIndexState } from '../index-state.ts';
 import { openSearchIndex } from '../search-index.ts';
 import { type TestedIndex, withTimeout } from './tested-index.ts';
@@ -27,7 +26,7 @@ export async function anElasticsearchIndex(
   { databaseUrl, searchTimeoutMs = 60_000, ...options }: Options = {},
 ): Promise<TestedElasticsearch> {
   const database = await freshDatabase();
-  await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
+  await migrate({ databaseUrl: database.url, sets: SCHEMA });
   const indexPrefix = options.indexPrefix ?? elasticsearch.freshPrefix();
   const client = new Client({ node: elasticsearch.url });
   const state = openIndexState({ databaseUrl: databaseUrl ?? database.url, timeoutMs: searchTimeoutMs });

@@ -69,9 +69,6 @@ export function anIndexDocument(traits: EntityTraits): IndexDocument__Output {
     ownerId: traits.ownerId ?? 'owner',
     recordAccess: access,
     versionIndex,
-    isLatest: isPublished,
-    isLatestDraft: true,
-    hasDraft: false,
     createdAt: { seconds: String(createdAt), nanos: 0 },
     updatedAt: { seconds: String(updatedAt), nanos: 0 },
   };

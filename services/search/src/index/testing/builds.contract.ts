@@ -20,7 +20,7 @@ export function describeBuilds(tested: () => TestedIndex): void {
   const write = (...documents: EntityTraits[]) => index().write({ entities: documents.map(anEntity) });
   let begun: string;
   const begin = async () => {
-    begun = await index().beginBuild();
+    begun = await index().startBuild();
   };
   const build = (...documents: EntityTraits[]) => index().build(begun, documents.map(anEntity));
   const finish = () => index().finishBuild(begun);
@@ -64,7 +64,7 @@ export function describeBuilds(tested: () => TestedIndex): void {
       expect(await find(DRAFTS)).toEqual([]);
     });
 
-    test('keeps forms hidden, and shows all others with their versions in order', async () => {
+    test('leaves staged forms hidden, and all others are visible with their versions in order', async () => {
       const v1 = { id: 'v1', parentId: 'p', versionIndex: 1 };
       const v2 = { id: 'v2', parentId: 'p', versionIndex: 2 };
       await write(v1);
@@ -86,7 +86,7 @@ export function describeBuilds(tested: () => TestedIndex): void {
       expect(latest).toEqual(['c1', 'c2', 'c3', 'c4', 'v4']);
     });
 
-    test('takes nothing from pages that an event has brought in the same state, and shows it', async () => {
+    test('reveals a form that an event wrote in the same state, without writing it again', async () => {
       const before = { id: 'a', title: 'with its files before' };
       const after = { id: 'a', title: 'with its files after' };
       await write(before);
@@ -99,7 +99,7 @@ export function describeBuilds(tested: () => TestedIndex): void {
 
     test('replaces an abandoned one, which accepts no more writes', async () => {
       await write({ id: 'live' });
-      const left = await index().beginBuild();
+      const left = await index().startBuild();
       await index().build(left, [anEntity({ id: 'a' })]);
       await begin();
       await expect(index().build(left, [anEntity({ id: 'a' })])).rejects.toThrow(left);
@@ -111,7 +111,7 @@ export function describeBuilds(tested: () => TestedIndex): void {
       await expect(index().finishBuild(left)).rejects.toThrow(left);
     });
 
-    test('is known once it has taken its place, and takes nothing more', async () => {
+    test('is recognised once it is live, and rejects further pages', async () => {
       await begin();
       await build({ id: 'a' });
       expect(await index().isLive(begun)).toBe(false);
@@ -121,7 +121,7 @@ export function describeBuilds(tested: () => TestedIndex): void {
       await finish();
       await expect(build({ id: 'b' })).rejects.toThrow(begun);
       expect(await find()).toEqual(['a']);
-      const next = await index().beginBuild();
+      const next = await index().startBuild();
       expect(await index().isLive(begun)).toBe(true);
       await index().finishBuild(next);
       expect(await index().isLive(begun)).toBe(false);
@@ -251,7 +251,7 @@ export function describeBuilds(tested: () => TestedIndex): void {
       expect(await find({ q: 'id:ghost' })).toEqual([]);
     });
 
-    test('does not mend what has changed since it was compared', async () => {
+    test('does not repair forms that have changed since the comparison', async () => {
       await write({ id: 'a', revision: 1, title: 'one' }, { id: 'b', revision: 1 });
       const differences = await differ('record', ['a', 'b'], { id: 'a', revision: 2, title: 'two' });
       await write({ id: 'a', revision: 3, title: 'three' }, { id: 'b', revision: 2 });

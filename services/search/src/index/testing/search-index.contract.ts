@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { EngineHit, Scope, Sort, Tombstone } from '../../engine/search-engine.ts';
 import { lowerQuery } from '../../query/lower-query.ts';
-import { MOST_SLOP } from '../../query/query-tree.ts';
+import { MAX_SLOP } from '../../query/query-tree.ts';
 import { aSearch, aSuggest, idsOf, type SearchTraits, type SuggestTraits } from './a-search.ts';
 import { anEntity, type EntityTraits } from './an-entity.ts';
 import { describeBuilds } from './builds.contract.ts';
@@ -229,7 +229,7 @@ export function describeSearchIndex(name: string, makeEngine: () => Promise<Test
           type: 'phrase',
           field: null,
           text,
-          slop: MOST_SLOP,
+          slop: MAX_SLOP,
           boost: 1,
           position: 0,
         });
@@ -457,7 +457,7 @@ export function describeSearchIndex(name: string, makeEngine: () => Promise<Test
         expect((await find({ q: 'flood~2', sort: 'bestmatch' })).sort()).toEqual(['last', 'many']);
       });
 
-      test('a stranger is answered as if nothing restricted were there', async () => {
+      test('the answer to a stranger does not depend on restricted documents', async () => {
         const suggestions = () =>
           Promise.all(
             ['s', 'soil', 'secret', 'soil water'].flatMap((q) =>
@@ -868,7 +868,7 @@ export function describeSearchIndex(name: string, makeEngine: () => Promise<Test
 
       const hold = (...documents: EntityTraits[]) => tested.index.write({ staged: documents.map(anEntity) });
 
-      test('what is not announced is found by those alone who name it', async () => {
+      test('a staged form is found only by searches for its id', async () => {
         await fill();
         await hold(
           { id: 'a', createdAt: 1 },
@@ -887,7 +887,7 @@ export function describeSearchIndex(name: string, makeEngine: () => Promise<Test
         expect(await find({})).toEqual(['a', 'b']);
       });
 
-      test('what is not announced is not the newest version either, be it as new as one that is', async () => {
+      test('a staged form is not the newest version, even with the same version index', async () => {
         const of = { parentId: 'p', versionIndex: 2 };
         await fill({ id: 'a', ...of });
         await hold({ id: 'b', ...of });
@@ -937,7 +937,7 @@ export function describeSearchIndex(name: string, makeEngine: () => Promise<Test
         expect(await find({ q: 'id:hostile' })).toEqual(['hostile']);
       });
 
-      test('what has more values than anybody reads is indexed as far as it goes', async () => {
+      test('a document with too many values is indexed up to the limits', async () => {
         const many = <Value>(count: number, value: (at: number) => Value) =>
           Array.from({ length: count }, (_, at) => value(at));
         await fill({

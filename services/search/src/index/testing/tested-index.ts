@@ -28,7 +28,7 @@ export async function fill(
   index: SearchIndex,
   entities: Parameters<SearchIndex['build']>[1] = [],
 ): Promise<void> {
-  const id = await index.beginBuild();
+  const id = await index.startBuild();
   await index.build(id, entities);
   await index.finishBuild(id);
 }

@@ -32,7 +32,7 @@ async function millisecondsOf(work: Promise<void>): Promise<number> {
 describe('work on the whole index', () => {
   test('does not pause without searches', async () => {
     const { throttle } = withThrottle(searches().index, 1, never);
-    expect(throttle.isWanted()).toBe(false);
+    expect(throttle.hasSearches()).toBe(false);
     await throttle.pauseAfter(3_600_000);
   });
 
@@ -51,11 +51,11 @@ describe('work on the whole index', () => {
     expect(limits).toEqual([700, 800]);
   });
 
-  test('takes no more than its share of the time while somebody does, and does not wait for ever', async () => {
+  test('uses no more than its share of the time during searches, and does not wait for ever', async () => {
     const { index: asked } = searches();
     const { index, throttle } = withThrottle(asked, 25, never);
     void index.search(aSearch(), 1_000);
-    expect(throttle.isWanted()).toBe(true);
+    expect(throttle.hasSearches()).toBe(true);
     // Timers may be early by a part of a millisecond.
     expect(await millisecondsOf(throttle.pauseAfter(20))).toBeGreaterThan(59);
   });
@@ -69,7 +69,7 @@ describe('work on the whole index', () => {
     await pause;
   });
 
-  test('goes on a moment after the last search', async () => {
+  test('continues shortly after the last search', async () => {
     const { index: asked, end } = searches();
     const { index, throttle } = withThrottle(asked, 1, never);
     const search = index.search(aSearch(), 1_000);
@@ -77,7 +77,7 @@ describe('work on the whole index', () => {
     end();
     await search;
     await pause;
-    expect(throttle.isWanted()).toBe(false);
+    expect(throttle.hasSearches()).toBe(false);
   });
 });
 
@@ -85,12 +85,12 @@ describe('pages', () => {
   const pages = async function* (count: number): AsyncGenerator<IdPage> {
     for (let page = 0; page < count; page += 1) yield { kind: 'record', ids: [String(page)] };
   };
-  const most = async (isWanted: boolean): Promise<{ atOnce: number; done: string[] }> => {
+  const most = async (hasSearches: boolean): Promise<{ atOnce: number; done: string[] }> => {
     let [now, atOnce] = [0, 0];
     const done: string[] = [];
     await forEachPage(
       () => pages(5),
-      { isWanted: () => isWanted, pauseAfter: async () => {} },
+      { hasSearches: () => hasSearches, pauseAfter: async () => {} },
       async ({ ids }) => {
         now += 1;
         atOnce = Math.max(atOnce, now);
@@ -115,7 +115,7 @@ describe('pages', () => {
       yield* pages(1);
       throw new Error('no list');
     };
-    const work = forEachPage(broken, { isWanted: () => false, pauseAfter: async () => {} }, async () => {
+    const work = forEachPage(broken, { hasSearches: () => false, pauseAfter: async () => {} }, async () => {
       await new Promise(setImmediate);
       isOver = true;
       return 0;
@@ -129,7 +129,7 @@ describe('pages', () => {
     let isOver = false;
     const work = forEachPage(
       () => pages(50),
-      { isWanted: () => false, pauseAfter: async () => {} },
+      { hasSearches: () => false, pauseAfter: async () => {} },
       async ({ ids }) => {
         begun.push(...ids);
         if (ids[0] === '1') throw new Error('broken');
@@ -144,7 +144,7 @@ describe('pages', () => {
   });
 
   /** The number of ids requested per page, if each of them has this many bytes. */
-  const sizes = async (bytesEach: readonly number[], isWanted = false): Promise<number[]> => {
+  const sizes = async (bytesEach: readonly number[], hasSearches = false): Promise<number[]> => {
     const asked: number[] = [];
     const sized = async function* (size: PageSize): AsyncGenerator<IdPage> {
       for (const bytes of bytesEach) {
@@ -154,8 +154,10 @@ describe('pages', () => {
         yield { kind: 'record', ids: Array.from({ length: size('record') }, () => String(bytes)) };
       }
     };
-    await forEachPage(sized, { isWanted: () => isWanted, pauseAfter: async () => {} }, async ({ ids }) =>
-      ids.reduce((sum, bytes) => sum + Number(bytes), 0),
+    await forEachPage(
+      sized,
+      { hasSearches: () => hasSearches, pauseAfter: async () => {} },
+      async ({ ids }) => ids.reduce((sum, bytes) => sum + Number(bytes), 0),
     );
     return asked;
   };
@@ -172,7 +174,7 @@ describe('pages', () => {
     expect((await sizes([...pagesOfBytes(1_000_000), ...pagesOfBytes(1_000)])).at(-1)).toBe(500);
   });
 
-  test('are small beside searches, however little is behind the ids', async () => {
+  test('are small during searches, even if the entities are small', async () => {
     expect((await sizes(pagesOfBytes(10), true)).at(-1)).toBe(100);
   });
 
@@ -185,7 +187,7 @@ describe('pages', () => {
         yield { kind, ids: Array.from({ length: size(kind) }, String) };
       }
     };
-    await forEachPage(kinds, { isWanted: () => false, pauseAfter: async () => {} }, async () => 1_000);
+    await forEachPage(kinds, { hasSearches: () => false, pauseAfter: async () => {} }, async () => 1_000);
     expect(asked.slice(-2)).toEqual([500, 20]);
   });
 });

@@ -2,13 +2,13 @@ import { isTransient } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { IndexedEntity } from '../documents/entity.ts';
 
-/** If more than this many are all refused, their content is not the reason. */
-const MOST_ODD = 10;
+/** If the engine rejects more than this and accepts none, their content is not the reason. */
+const MAX_REJECTED = 10;
 
 /**
- * Writes forms together, or one by one when the engine refuses them, so that valid ones are written.
- * @returns the errors of the refused ones
- * @throws Error on transient failures, or when many were refused and none was accepted
+ * Writes forms together, or one by one when the engine rejects them, so that valid ones are written.
+ * @returns the errors of the rejected ones
+ * @throws Error on transient failures, or when many were rejected and none was accepted
  */
 export async function writeIsolatingFailures(
   entities: readonly IndexedEntity[],
@@ -26,14 +26,14 @@ export async function writeIsolatingFailures(
   };
   const failed = await attempt(entities);
   if (failed === undefined) return [];
-  const refused: Error[] = [];
+  const rejected: Error[] = [];
   for (const entity of entities) {
-    const refusal = entities.length === 1 ? failed : await attempt([entity]);
-    if (refusal === undefined) continue;
-    refused.push(refusal);
-    if (refused.length === entities.length && entities.length > MOST_ODD) throw refusal;
+    const rejection = entities.length === 1 ? failed : await attempt([entity]);
+    if (rejection === undefined) continue;
+    rejected.push(rejection);
+    if (rejected.length === entities.length && entities.length > MAX_REJECTED) throw rejection;
     const { id, form, kind } = entity;
-    logger.error({ err: refusal, id, form, kind }, 'a document was refused, the index goes without it');
+    logger.error({ err: rejection, id, form, kind }, 'the engine rejected a document, the index lacks it');
   }
-  return refused;
+  return rejected;
 }

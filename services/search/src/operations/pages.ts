@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EntityKind, IndexedEntity } from '../documents/entity.ts';
+import { ENTITY_KINDS, type EntityKind, type IndexedEntity } from '../documents/entity.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 
 /** Waits for these milliseconds, or less if the signal aborts. */
@@ -7,21 +7,21 @@ export async function pauseUnlessStopped(milliseconds: number, signal: AbortSign
   await pause(milliseconds, undefined, { signal }).catch(() => undefined);
 }
 
-/** How work on the whole index leaves the processors to searches. */
+/** Gives searches precedence over work on the whole index. */
 export interface Throttle {
-  /** Whether there are searches, or were a moment ago. */
-  isWanted(): boolean;
+  /** Whether there are searches, or were in the last second. */
+  hasSearches(): boolean;
   /** Pauses in proportion to the duration of the work, if there are searches. */
   pauseAfter(workedMs: number): Promise<void>;
 }
 
-/** Consecutive searches leave gaps; this one is longer. */
-const MOMENT_MS = 1_000;
-/** After its pause the work waits for searches to end, but not for ever: then they are slow for another reason. */
-const LONGEST_WAIT = 4;
+/** Longer than the gaps between consecutive searches. */
+const SEARCH_GAP_MS = 1_000;
+/** The pause lasts until searches end, but not longer than this multiple of it: slow searches have other reasons too. */
+const MAX_PAUSES = 4;
 /** Longer work included waiting, for example for an unavailable service. */
-const MOST_WORK_MS = 5_000;
-const LOOK_EVERY_MS = 20;
+const MAX_WORK_MS = 5_000;
+const CHECK_EVERY_MS = 20;
 
 /**
  * The engine with its searches observed, and the throttle for background work.
@@ -32,38 +32,38 @@ export function withThrottle<Engine extends Pick<SearchIndex, 'search' | 'sugges
   sharePercent: number,
   signal: AbortSignal,
 ): { index: Engine; throttle: Throttle } {
-  let underWay = 0;
+  let running = 0;
   let lastEnded = Number.NEGATIVE_INFINITY;
   const watched =
-    <Request extends unknown[], Answer>(ask: (...request: Request) => Promise<Answer>) =>
+    <Request extends unknown[], Answer>(query: (...request: Request) => Promise<Answer>) =>
     async (...request: Request): Promise<Answer> => {
-      underWay += 1;
+      running += 1;
       try {
-        return await ask(...request);
+        return await query(...request);
       } finally {
-        underWay -= 1;
+        running -= 1;
         lastEnded = performance.now();
       }
     };
-  const isWanted = () => underWay > 0 || performance.now() - lastEnded < MOMENT_MS;
+  const hasSearches = () => running > 0 || performance.now() - lastEnded < SEARCH_GAP_MS;
   return {
     index: { ...index, search: watched(index.search), suggest: watched(index.suggest) },
     throttle: {
-      isWanted,
+      hasSearches,
       pauseAfter: async (workedMs) => {
-        const pauseMs = Math.min(workedMs, MOST_WORK_MS) * (100 / sharePercent - 1);
-        const begun = performance.now();
-        const hasPaused = (ms: number) => performance.now() - begun >= ms;
-        while (isWanted() && !signal.aborted && !hasPaused(pauseMs * LONGEST_WAIT)) {
-          if (underWay === 0 && hasPaused(pauseMs)) return;
-          await pauseUnlessStopped(LOOK_EVERY_MS, signal);
+        const pauseMs = Math.min(workedMs, MAX_WORK_MS) * (100 / sharePercent - 1);
+        const startedAt = performance.now();
+        const hasPaused = (ms: number) => performance.now() - startedAt >= ms;
+        while (hasSearches() && !signal.aborted && !hasPaused(pauseMs * MAX_PAUSES)) {
+          if (running === 0 && hasPaused(pauseMs)) return;
+          await pauseUnlessStopped(CHECK_EVERY_MS, signal);
         }
       },
     },
   };
 }
 
-/** How many ids the next page of a kind has at most. */
+/** The maximum number of ids on the next page of a kind. */
 export type PageSize = (kind: EntityKind) => number;
 
 export interface IdPage {
@@ -71,13 +71,13 @@ export interface IdPage {
   ids: readonly string[];
 }
 
-/** All ids there are, page by page, the resources before the packages; ends early at the signal. */
+/** All ids page by page, the records before the packages; ends early at the signal. */
 export async function* listIdPages(
   list: (kind: EntityKind, afterId: string, limit: number) => Promise<readonly string[]>,
   size: PageSize,
   signal: AbortSignal,
 ): AsyncGenerator<IdPage> {
-  for (const kind of ['record', 'package'] as const) {
+  for (const kind of ENTITY_KINDS) {
     let afterId = '';
     while (!signal.aborted) {
       const ids = await list(kind, afterId, size(kind));
@@ -89,20 +89,20 @@ export async function* listIdPages(
   }
 }
 
-/** This many use all processors: while one page is written, the next one is read and tokenised. */
-const AT_ONCE = 2;
+/** While one page is written, the next one is read and tokenised. */
+const CONCURRENT_PAGES = 2;
 
 /**
  * The fixed cost of a page is small in comparison to this many bytes of JSON; larger pages may exceed the
  * memory.
  */
 const PAGE_BYTES = 1_500_000;
-/** The first ones of a kind show the sizes of the others. */
-const FIRST = 20;
+/** The size of the first page of a kind, from which the next ones follow. */
+const FIRST_PAGE = 20;
+const MIN_PAGE = 5;
 /** Events wait until a page is written. */
-const [FEWEST, MOST] = [5, 500];
-/** Beside searches. */
-const MOST_BESIDE = 100;
+const MAX_PAGE = 500;
+const MAX_PAGE_DURING_SEARCHES = 100;
 
 /**
  * Runs the work on each page, two pages at once; one at a time, with pauses, while there are searches. The smaller the
@@ -113,34 +113,35 @@ const MOST_BESIDE = 100;
  */
 export async function forEachPage(
   pages: (size: PageSize) => AsyncIterable<IdPage>,
-  { isWanted, pauseAfter }: Throttle,
+  { hasSearches, pauseAfter }: Throttle,
   work: (page: IdPage) => Promise<number>,
 ): Promise<void> {
-  const underWay = new Set<Promise<void>>();
+  const running = new Set<Promise<void>>();
   const failures: unknown[] = [];
-  const fitting: Record<EntityKind, number> = { record: FIRST, package: FIRST };
-  const size: PageSize = (kind) => Math.min(fitting[kind], isWanted() ? MOST_BESIDE : MOST);
-  const begin = (page: IdPage) => {
-    const begun = performance.now();
+  const pageSizes: Record<EntityKind, number> = { record: FIRST_PAGE, package: FIRST_PAGE };
+  const size: PageSize = (kind) =>
+    Math.min(pageSizes[kind], hasSearches() ? MAX_PAGE_DURING_SEARCHES : MAX_PAGE);
+  const start = (page: IdPage) => {
+    const startedAt = performance.now();
     const working = work(page)
       .then((bytes) => {
         const { kind, ids } = page;
         const count = Math.floor((ids.length * PAGE_BYTES) / Math.max(bytes, 1));
-        fitting[kind] = Math.max(FEWEST, Math.min(count, fitting[kind] * 2, MOST));
-        return pauseAfter(performance.now() - begun);
+        pageSizes[kind] = Math.max(MIN_PAGE, Math.min(count, pageSizes[kind] * 2, MAX_PAGE));
+        return pauseAfter(performance.now() - startedAt);
       })
       .catch((error: unknown) => void failures.push(error))
-      .finally(() => underWay.delete(working));
-    underWay.add(working);
+      .finally(() => running.delete(working));
+    running.add(working);
   };
   try {
     for await (const page of pages(size)) {
-      begin(page);
-      while (underWay.size >= (isWanted() ? 1 : AT_ONCE)) await Promise.race(underWay);
+      start(page);
+      while (running.size >= (hasSearches() ? 1 : CONCURRENT_PAGES)) await Promise.race(running);
       if (failures.length > 0) break;
     }
   } finally {
-    await Promise.all(underWay);
+    await Promise.all(running);
   }
   if (failures.length > 0) throw failures[0];
 }
