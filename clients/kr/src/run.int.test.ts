@@ -323,7 +323,7 @@ describe('kr package load', () => {
   });
 });
 
-describe('kr with a command that there is none of', () => {
+describe('kr with an unknown command', () => {
   test.each([[['link', '--help']], [['admin', 'nothing', '--help']], [['nothing']]])(
     '%j fails',
     async (args) => {
@@ -355,7 +355,7 @@ describe('kr get, search and download', () => {
     expect({ code, out, err }).toEqual({ code: 0, out: `${id}  record     Gauges\n`, err: '1 of 1 found\n' });
   });
 
-  test('download brings the very bytes, and what is there already is left', async () => {
+  test('download stores the same bytes and skips existing files', async () => {
     const id = await loaded();
     const first = await kr(['download', id, '--to', 'here']);
     expect({ code: first.code, out: first.out }).toEqual({
@@ -381,7 +381,7 @@ describe('kr get, search and download', () => {
     expect(repository.ranges).toEqual([expect.stringMatching(/^bytes=[1-9]\d*-2999999$/)]);
   });
 
-  test('download keeps nothing that does not match its checksum', async () => {
+  test('download stores no file whose checksum differs', async () => {
     const id = await loaded();
     repository.interfere = (request) =>
       request.endsWith('large.bin/content') ? { status: 200, body: 'damaged' } : undefined;
@@ -532,7 +532,7 @@ describe('kr with links', () => {
 describe('kr login', () => {
   const nothing = { KR_BASE_URL: '', KR_TOKEN: '' };
 
-  test('keeps a token that holds, for this user only, and later calls use it', async () => {
+  test('stores a valid token, for this user only, and later calls use it', async () => {
     const { code } = await kr(['login', '--base-url', repository.baseUrl, '--token', 'good'], nothing);
     const file = join(folder, 'config/kr/credentials.json');
     expect({ code, mode: (await stat(file)).mode & 0o777 }).toEqual({ code: 0, mode: 0o600 });
@@ -541,7 +541,7 @@ describe('kr login', () => {
     expect([...repository.credentials]).toEqual(['Bearer good']);
   });
 
-  test('keeps no token that does not hold', async () => {
+  test('stores no invalid token', async () => {
     const { code, err } = await kr(['login', '--token', 'bad'], { KR_TOKEN: '' });
     expect({ code, err }).toEqual({
       code: 1,
@@ -550,7 +550,7 @@ describe('kr login', () => {
     await expect(stat(join(folder, 'config'))).rejects.toThrow('ENOENT');
   });
 
-  test('a kept token never goes to another service', async () => {
+  test('a stored token is never sent to another service', async () => {
     await kr(['login', '--token', 'good']);
     await using other = await fakeRepository();
     await kr(['search', 'x', '--base-url', other.baseUrl], nothing);
@@ -563,7 +563,7 @@ describe('kr login', () => {
     expect([...repository.credentials]).toEqual(['Bearer good']);
   });
 
-  test('without any token, advice is given', async () => {
+  test('without a token, the message has advice', async () => {
     await writePackage();
     const { code, err } = await kr(['package', 'load', 'flood'], { KR_TOKEN: '' });
     expect(code).toBe(1);

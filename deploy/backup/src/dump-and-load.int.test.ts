@@ -128,7 +128,7 @@ test('a session that the server ends fails the next statement, and nothing else'
   await snapshot.close();
 });
 
-test('a database of a later release is not taken for one of this', async () => {
+test('a database of a later release is rejected', async () => {
   await migrate({ databaseUrl: source.url, sets: SCHEMAS.gateway });
   await ask(source, "insert into migrations_gateway (name, run_on) values ('9_later', now())");
   await expect(openSnapshot('gateway', source.url)).rejects.toThrow(

@@ -28,7 +28,7 @@ const isWaiting = async (text: string): Promise<boolean> => {
   return rowCount === 1;
 };
 
-test('waits for a publication that is being decided, and sees it decided', async () => {
+test('waits until a running publication is decided', async () => {
   await coordinator.query("begin; insert into publication values (1, 'COMMITTED')");
   const seen = withPublicationsPaused(database.url, async () => {
     const { rows } = await observer.query('select * from publication');

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test('what was brought before is brought again, and nothing is left beside it', async () => {
+test('a repeated restore replaces the objects and leaves no other files', async () => {
   const [from, to] = [join(folder, 'from'), join(folder, 'to')];
   for (const _ of ['first', 'again'])
     expect(await copyObjects(folder, { from, to, onObject: () => {} })).toEqual([]);

@@ -112,7 +112,7 @@ describe('compose.yaml', () => {
     },
   );
 
-  test('secrets are made once and for this user only', async () => {
+  test('secrets are generated once, readable by this user only', async () => {
     const read = () => readFile(join(folder, 'secrets/files.env'), 'utf8');
     const made = await read();
     await writeComposeFolder(join(folder, 'secrets'));

@@ -46,7 +46,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('what the image of a service has', () => {
+describe('the contents of the image of a service', () => {
   test('is no tool and no test', async () => {
     const packages = await readdir(join(app, 'node_modules/.pnpm'));
     expect(packages.filter((name) => TOOLS.test(name))).toEqual([]);
@@ -57,7 +57,7 @@ describe('what the image of a service has', () => {
     expect(await readdir(join(app, 'services'))).toEqual(['records']);
   });
 
-  test('is enough to migrate a database, knowing nothing else, and to do so again', async () => {
+  test('migrates a database with its URL only, also repeatedly', async () => {
     const options = {
       cwd: join(app, 'services/records'),
       env: { PATH: process.env['PATH'], DATABASE_URL: database.url },

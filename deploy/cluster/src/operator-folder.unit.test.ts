@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test('the command line finds in the folder what the deployed services take from operators', async () => {
+test('the keys in the folder are the keys that deployed services accept', async () => {
   const secrets = await loadSecrets(join(folder, 'secrets.json'));
   const operator = join(folder, 'operator');
   const addresses = {

@@ -35,7 +35,7 @@ test('only one process works at a time', async () => {
   expect(await readdir(folder)).toEqual(['counter']);
 });
 
-test('only one of several processes takes over the lock of one that is gone', async () => {
+test('only one of several processes takes over the lock of a process that ended', async () => {
   for (let repetition = 0; repetition < 3; repetition += 1) {
     await writeFile(join(folder, 'counter'), '0');
     await writeFile(join(folder, 'lock'), '999999999');

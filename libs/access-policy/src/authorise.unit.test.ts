@@ -124,7 +124,7 @@ describe('access policy', () => {
     expect(Object.fromEntries(decided)).toEqual(Object.fromEntries(expected));
   });
 
-  test('allows what authorise lets pass, and nothing else', () => {
+  test('allows exactly the actions that authorise permits', () => {
     for (const action of Object.keys(POLICY) as Action[]) {
       for (const on of Object.values(SUBJECTS)) {
         for (const principal of Object.values(CALLERS)) {
@@ -157,7 +157,7 @@ describe('access policy', () => {
     expect(() => authorise(bare('stranger'), 'publish', SUBJECTS.open)).toThrow('Permission denied.');
   });
 
-  test('grants what links open, regardless of the scopes of the token sent with them', () => {
+  test('links grant their permissions, regardless of the scopes of a token in the same request', () => {
     const holder = { ...CALLERS['edit link'], userId: 'stranger', scopes: [] };
     expect(decide(holder, 'publish', SUBJECTS.restricted)).toBe('y');
   });
@@ -190,7 +190,7 @@ describe('access policy', () => {
     expect(allows(CALLERS.owner, 'update_draft', null)).toBe(false);
   });
 
-  test('gives no rights on an entity without owners to a caller without a user', () => {
+  test('a caller without a user has no rights on an entity without owners', () => {
     expect(allows(CALLERS.anonymous, 'read_draft', { ...SUBJECTS.open, ownerIds: [] })).toBe(false);
   });
 

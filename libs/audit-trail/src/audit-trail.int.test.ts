@@ -82,7 +82,7 @@ describe('an entry', () => {
     expect(entries.map(({ actor }) => actor.linkIds)).toEqual([['l-own'], ['l-own', 'l-package'], []]);
   });
 
-  test('goes in one statement with the events of its change, and is gone with its transaction', async () => {
+  test('is written in one statement with the events of its change, and is rolled back with its transaction', async () => {
     const event = newEvent(
       'knowledge.records.draft.saved',
       { id: 'one', parentId: 'parent', revision: 1 },

@@ -71,7 +71,7 @@ test('who reads nothing is cut off, and so are the answers behind the one that h
   await until(() => ended === 3);
 });
 
-test('who reads no faster than he must is not cut off, though the system lets it be seen in leaps', async () => {
+test('a reader at the minimum rate is not disconnected, although acknowledgements arrive in bursts', async () => {
   const client = await asked(sendMuch);
   for (let taken = 0; taken < CHUNKS * CHUNK && !client.destroyed; ) {
     const bytes = client.read(Math.min(CHUNK, client.readableLength)) as Buffer | null;

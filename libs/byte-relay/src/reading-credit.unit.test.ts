@@ -38,7 +38,7 @@ test('seconds without waiting bytes cost no credit', () => {
   expect(givenUp(() => 0, false)).toBe(undefined);
 });
 
-test('what is taken faster than can be saved counts in its own second', () => {
+test('bytes read beyond the maximum credit count in their own second', () => {
   const isWorthIt = readingCredit({ minBytesPerSecond: 10 * MIB, mostSavedBytes: MIB });
   expect(isWorthIt({ takenBytes: 10 * MIB, isWaiting: true })).toBe(true);
   expect(isWorthIt({ takenBytes: 8 * MIB, isWaiting: true })).toBe(false);

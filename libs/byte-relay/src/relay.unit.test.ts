@@ -39,7 +39,7 @@ test('all chunks arrive unchanged, and the memory of each is released', async ()
   expect(sent.map(({ byteLength }) => byteLength)).toEqual(sent.map(() => 0));
 });
 
-test('what is part of a larger memory is left alone', () => {
+test('a chunk that is part of a larger buffer is not released', () => {
   const whole = Buffer.alloc(10, 'x');
   release(whole.subarray(2));
   expect(String(whole)).toBe('xxxxxxxxxx');
@@ -58,7 +58,7 @@ test('an error of the source aborts the response, which never looks complete', a
   await expect(relayed).rejects.toThrow('the disk broke');
 });
 
-test('a reader that goes away ends the source, and so does the signal', async () => {
+test('a disconnected reader ends the source, and so does the signal', async () => {
   const source = new PassThrough();
   const [first, second] = [new PassThrough(), new PassThrough()];
   const broken = relay(source, first);

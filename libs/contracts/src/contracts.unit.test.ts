@@ -36,7 +36,7 @@ describe('event codecs', () => {
     expect(SUBJECTS.length).toBe(17);
   });
 
-  test('know their subjects only', () => {
+  test('accept only their own subjects', () => {
     expect(
       ['knowledge.records.draft.saved', 'knowledge.records.draft', 'constructor'].map(isEventSubject),
     ).toEqual([true, false, false]);
@@ -64,7 +64,7 @@ describe('definitions', () => {
     ]);
   });
 
-  test('give messages the shape of the generated types', () => {
+  test('decode messages into the generated types', () => {
     const { requestSerialize, requestDeserialize } = definitions.lifecycle.ReadEntities;
     expect(requestDeserialize(requestSerialize({ refs: [{ id: 'a', form: 'FORM_DRAFT' }, {}] }))).toEqual({
       refs: [

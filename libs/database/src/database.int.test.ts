@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 
 describe('a quick read', () => {
-  test('gives values as the client does', async () => {
+  test('returns values as the client does', async () => {
     const rows = await quick.$queryRawUnsafe(
       `select $1::text[] as texts, 7::bigint as revision, 8 as number, '{"a": [1]}'::jsonb as document,
               '2026-11-21T06:54:43Z'::timestamptz as at, null as nothing`,
@@ -58,7 +58,7 @@ describe('a quick read', () => {
     await pool.end();
   });
 
-  test('gives rows also when it gave none before, or has no name', async () => {
+  test('returns rows also if it returned none before, or has no name', async () => {
     const nameless = quickDatabase(pool, () => '');
     for (const limit of [0, 2, 0, 1]) {
       const rows = Array.from({ length: limit }, (_, at) => ({ n: at + 1 }));
@@ -69,7 +69,7 @@ describe('a quick read', () => {
     await pool.end();
   });
 
-  test('that was refused by its text is refused again, and keeps no other from working', async () => {
+  test('that failed to parse fails again, and does not affect other statements', async () => {
     for (let n = 0; n < 2; n += 1)
       await expect(quick.$queryRawUnsafe('selec $1::int', n)).rejects.toMatchObject({ code: '42601' });
     await expect(quick.$queryRawUnsafe('select 1 as one')).resolves.toEqual([{ one: 1 }]);
@@ -81,7 +81,7 @@ describe('a quick read', () => {
     await pool.end();
   });
 
-  test('that finds its connection gone takes another one', async () => {
+  test('that finds its connection closed uses another one', async () => {
     const [own] = await quick.$queryRawUnsafe<{ pid: number }[]>('select pg_backend_pid() as pid');
     const killer = new Client({ connectionString: database.url });
     await killer.connect();
@@ -152,7 +152,7 @@ describe('a quick transaction', () => {
     expect(await kept()).toEqual([7, 8]);
   });
 
-  test('whose statements go together reads what another has changed while it waited for the lock before', async () => {
+  test('with pipelined statements reads the changes of another one that it waited for', async () => {
     await keep(quick, 9);
     const other = new Client({ connectionString: database.url });
     await other.connect();
@@ -175,7 +175,7 @@ describe('a quick transaction', () => {
     await other.end();
   });
 
-  test('that fails at its first statement never goes on outside of itself', async () => {
+  test('that fails at its first statement never continues outside of the transaction', async () => {
     const going = quick.$transaction(async (tx) => {
       await tx.$queryRawUnsafe('select 1 / $1::int', 0).catch(() => undefined);
       await keep(tx, 10).catch(() => undefined);
@@ -184,7 +184,7 @@ describe('a quick transaction', () => {
     expect(await kept()).toEqual([]);
   });
 
-  test('whose statements go together carries out none after one that fails, and leaves nothing', async () => {
+  test('with pipelined statements runs none after a failure, and is rolled back', async () => {
     const outcomes = await quick
       .$transaction(async (tx) => {
         const all = await Promise.allSettled([keep(tx, 11), keep(tx, 11), keep(tx, 12)]);
@@ -195,7 +195,7 @@ describe('a quick transaction', () => {
     expect(await kept()).toEqual([]);
   });
 
-  test('has what may go with the next statement carried out before that, and the last with COMMIT', async () => {
+  test('runs deferred statements before the next one, and the last with COMMIT', async () => {
     const seen = await quick.$transaction(async (tx) => {
       await executeWithNext(tx, 'insert into kept (n) values ($1::int)', 13);
       const rows = await tx.$queryRawUnsafe('select n from kept');
@@ -214,7 +214,7 @@ describe('a quick transaction', () => {
     expect(await kept()).toEqual([]);
   });
 
-  test('that throws never carries out what was to go with the next statement', async () => {
+  test('that throws never runs a deferred statement', async () => {
     const failed = quick.$transaction(async (tx) => {
       await executeWithNext(tx, 'insert into kept (n) values ($1::int)', 16);
       throw new RangeError('enough');

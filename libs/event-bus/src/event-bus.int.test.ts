@@ -85,7 +85,7 @@ afterEach(async () => {
 });
 
 describe('relay', () => {
-  test('sends what was written while the bus was down, once each', async () => {
+  test('sends events that were written while the bus was down, once each', async () => {
     await proxy.cut();
     const relay = relayFor('records');
     await write(saved('a', 1), saved('b', 1));
@@ -156,7 +156,7 @@ describe('relay', () => {
     expect(await streamed()).toEqual(['a@1', 'a@2']);
   });
 
-  test('takes over from one whose process or line is frozen, and sends nothing twice', async () => {
+  test('takes over from a relay whose process or connection is frozen, and sends nothing twice', async () => {
     const line = await FaultProxy.start(new URL(database.url).host);
     running.push(line);
     relayFor('frozen', { databaseUrl: line.urlThrough(database.url), silenceMs: LONG_SILENCE_MS });
@@ -177,7 +177,7 @@ describe('relay', () => {
     expect(await streamed()).toEqual(['a@1', 'a@2', 'a@3']);
   });
 
-  test('is not taken for frozen while it waits for the bus', async () => {
+  test('does not lose its session while it waits for the bus', async () => {
     relayFor('records', { silenceMs: LONG_SILENCE_MS });
     await until(async () => (await lockHolders()).length === 1);
     const [session] = await relaySessions();
@@ -203,7 +203,7 @@ describe('relay', () => {
     }
   });
 
-  test('forgets what it sent more than a week ago, and keeps what it has not sent', async () => {
+  test('deletes events that were sent more than a week ago, and no unsent ones', async () => {
     const old = "now() - interval '8 days'";
     await pool.query(`${INSERT_BY_HAND_SENT} select gen_random_uuid(), 'old', n, '${SAVED}', '', '{}', ${old}, ${old}
                       from generate_series(1, 12000) as n`);
@@ -214,7 +214,7 @@ describe('relay', () => {
     await until(async () => (await pool.query('select 1 from outbox')).rowCount === 1);
   });
 
-  test('sends again what it has sent into a stream that was lost', async () => {
+  test('resends the events of a lost stream', async () => {
     relayFor('records');
     await write(saved('a', 1), saved('b', 1));
     await until(async () => (await unpublished()) === 0);
@@ -229,7 +229,7 @@ describe('relay', () => {
     expect((await streamed()).sort()).toEqual(['a@1', 'a@2', 'b@1']);
   });
 
-  test('sends nothing again into the stream it knows', async () => {
+  test('resends nothing into the same stream', async () => {
     const first = relayFor('records');
     await write(saved('a', 1));
     await until(async () => (await unpublished()) === 0);
@@ -267,14 +267,14 @@ describe('relay', () => {
     });
   });
 
-  test('refuses to write an event that the bus could not carry', () => {
+  test('rejects an event above the size limit of the bus', () => {
     const payload = { id: 'a', parentId: 'x'.repeat(600_000), revision: '1' };
     expect(() => newEvent(SAVED, payload, { aggregateId: 'a', revision: 1 })).toThrow(RangeError);
   });
 });
 
 describe('stream', () => {
-  test('is made once and keeps what the operator has set', async () => {
+  test('is created once, and settings of the operator stay', async () => {
     const connection = await bus.whenUp();
     const made = await ensureStream(connection);
     expect(made.config).toMatchObject({
@@ -328,7 +328,7 @@ describe('consumer', () => {
     expect(seen).toEqual(['a@1', 'b@1']);
   });
 
-  test('keeps a poisonous event as a dead letter and lets the others pass', async () => {
+  test('stores an event that always fails as a dead letter and handles the others', async () => {
     relayFor('records');
     const done: string[] = [];
     const attempts: string[][] = [];
@@ -475,7 +475,7 @@ describe('consumer', () => {
     await expect(ReplayDeadLetters({ ids })).rejects.toMatchObject(refused('ids'));
   });
 
-  test('knows how much there is to do, and since when', async () => {
+  test('reports the number and age of waiting events', async () => {
     relayFor('records');
     let isHeld = true;
     const consumer = consumerFor(
@@ -506,7 +506,7 @@ describe('consumer', () => {
     expect((await consumer.lag()).oldest).toBeUndefined();
   });
 
-  test('keeps at once what it cannot read', async () => {
+  test('stores an undecodable event at once', async () => {
     const done: string[] = [];
     relayFor('records');
     const consumer = consumerFor('c', [SAVED], async (events) => void done.push(...events.map(nameOf)));
@@ -558,7 +558,7 @@ describe('consumer', () => {
     expect(kept.length).toBeGreaterThan(HOSTILE / 10);
   });
 
-  test('waits without blaming an event while what the handler needs is away', async () => {
+  test('counts no failures while a dependency of the handler is unavailable', async () => {
     relayFor('records');
     let calls = 0;
     const done: string[] = [];
@@ -578,7 +578,7 @@ describe('consumer', () => {
     expect({ done, letters: await deadLetters() }).toEqual({ done: ['a@1', 'b@1'], letters: [] });
   });
 
-  test('goes on where it stopped', async () => {
+  test('continues where it stopped', async () => {
     relayFor('records');
     const first: string[] = [];
     const consumer = consumerFor('c', [SAVED], async (events) => void first.push(...events.map(nameOf)));
@@ -669,7 +669,7 @@ describe('consumer', () => {
     });
   });
 
-  test('gets everything through outages of the bus', async () => {
+  test('handles all events despite outages of the bus', async () => {
     relayFor('records');
     const seen = new Set<string>();
     consumerFor('c', [SAVED], async (events) => events.forEach((event) => void seen.add(nameOf(event))));
@@ -761,7 +761,7 @@ describe('waiting for written events', () => {
     expect(rows.length).toBeLessThanOrEqual(3);
   });
 
-  test('waits no longer than it wants to', async () => {
+  test('waits no longer than the timeout', async () => {
     const relay = relayFor('records');
     await proxy.cut();
     await write(saved('a', 1));
@@ -817,7 +817,7 @@ describe('waiting for written events', () => {
     await others;
   });
 
-  test('handles the events of an interval together, but at once when somebody waits', async () => {
+  test('handles the events of an interval together, but at once if a caller waits', async () => {
     const relay = relayFor('records');
     const batches: string[][] = [];
     const handle = async (events: ReceivedEvent<typeof SAVED>[]) => void batches.push(events.map(nameOf));
@@ -945,7 +945,7 @@ describe('events that the stream has dropped', () => {
   const expireAll = async () => expireEvents(await bus.whenUp());
   const isSent = async () => (await unpublished()) === 0;
 
-  test('before a consumer has had them are made up for, once, also when its process ends before it has', async () => {
+  test('before delivery cause one recovery, also if the process ends before it is finished', async () => {
     relayFor('records');
     const life = aLife('away', [SAVED]);
     const before = life.start();
@@ -975,7 +975,7 @@ describe('events that the stream has dropped', () => {
     expect([life.heard, life.recovered()]).toEqual([['a@1', 'c@1', 'c@2'], 1]);
   });
 
-  test('after it has had them, or that are of others, are not missed', async () => {
+  test('after delivery, or of other subjects, cause no recovery', async () => {
     relayFor('records');
     const life = aLife('present', [DELETED]);
     const before = life.start();
@@ -993,7 +993,7 @@ describe('events that the stream has dropped', () => {
     expect(life.recovered()).toBe(0);
   });
 
-  test('before a consumer was made are not missed', async () => {
+  test('before the consumer was created cause no recovery', async () => {
     relayFor('records');
     await write(saved('a', 1));
     await until(isSent);

@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { createThrottle } from './throttle.ts';
 
-test('a clock that is set back holds nothing back for longer than one interval', async () => {
+test('a clock that is set back delays work by one interval at most', async () => {
   jest.useFakeTimers();
   const start = Date.parse('2026-03-01T10:00:00Z');
   let now = start;

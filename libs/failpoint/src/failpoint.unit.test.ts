@@ -86,7 +86,7 @@ describe('failpoints', () => {
     expect(() => readOrders(text)).toThrow(/^FAILPOINT: ".*" is not <name>:kill/);
   });
 
-  test('reject an unknown name at the start, and list the known ones', () => {
+  test('reject an unknown name at the start, and list all names', () => {
     const ended = run('publish.comit.before:kill', "print('started')");
     expect({
       said: ended.said,

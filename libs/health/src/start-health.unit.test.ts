@@ -65,7 +65,7 @@ describe('health', () => {
     expect(await probe(path, checks)).toEqual(answer);
   });
 
-  test('is ready without what it only watches', async () => {
+  test('is ready when only an informational check fails', async () => {
     health = await startHealth({
       host: '127.0.0.1',
       port: 0,
@@ -79,7 +79,7 @@ describe('health', () => {
     });
   });
 
-  test('refuses a port that is taken', async () => {
+  test('fails if the port is in use', async () => {
     health = await startHealth({ host: '127.0.0.1', port: 0, checks: {} });
     await expect(startHealth({ host: '127.0.0.1', port: health.port, checks: {} })).rejects.toThrow(
       'EADDRINUSE',

@@ -47,7 +47,7 @@ test('a running response completes and is marked as the last of its connection',
   await drained;
 });
 
-test('nothing is left to be waited for where connections are only kept', async () => {
+test('idle keep-alive connections are closed at once', async () => {
   const first = ask();
   (await heldAnswer()).end();
   await first;

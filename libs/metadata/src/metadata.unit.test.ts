@@ -16,7 +16,7 @@ function issuesOf(part: Record<string, unknown>): Record<string, readonly string
 }
 
 describe('metadata', () => {
-  test('that is complete has no issues and shows what it derives', () => {
+  test('that is complete has no issues, and its public form has the derived fields', () => {
     const { metadata, issues } = checkMetadata(
       { ...COMPLETE, languages: [{ id: 'eng' }], rights: [{ id: 'cc-by-4.0' }] },
       'record',
@@ -50,7 +50,7 @@ describe('metadata', () => {
     });
   });
 
-  test('that was shown can be sent back unchanged, and is kept the same', () => {
+  test('in its public form can be sent back unchanged, and is stored the same', () => {
     const sent = {
       ...COMPLETE,
       rights: [{ id: 'cc-by-4.0' }],
@@ -97,7 +97,7 @@ describe('metadata', () => {
     });
   });
 
-  test('keeps what was sent where it is wrong', () => {
+  test('stores invalid values as they were sent', () => {
     const wrong = {
       title: 7,
       creators: [{ person_or_org: 'nobody' }],
@@ -108,7 +108,7 @@ describe('metadata', () => {
     expect(renderMetadata(metadata, 'record', vocabularies)).toMatchObject(wrong);
   });
 
-  test('takes the engagement priorities of a work-programme activity, each once', () => {
+  test('adds the engagement priorities of a work-programme activity, each once', () => {
     const { metadata } = checkMetadata(
       {
         ...COMPLETE,
@@ -359,7 +359,7 @@ describe('metadata', () => {
     expect(issuesOf(JSON.parse(`{"${name}": 1}`))).toEqual({ [`metadata.${name}`]: ['Unknown field.'] });
   });
 
-  test('loses control characters and overrides of text direction, and keeps the marks that right-to-left texts need', () => {
+  test('loses control characters and overrides of text direction, but not the marks that right-to-left texts need', () => {
     const sent = 'a\u0007\u007f\u0085\u009b2J\u202egpj\u202c \u2067עברית\u2069\u200f\tb';
     const kept = 'a2Jgpj \u2067עברית\u2069\u200f\tb';
     const { metadata } = checkMetadata(
@@ -442,7 +442,7 @@ describe('HTML beyond its limits is refused, with the field', () => {
     );
   });
 
-  test('what was accepted may be sent back as it was answered', () => {
+  test('an accepted document can be sent back in its public form', () => {
     const once = checkMetadata(described('&'.repeat(13_107), 3), 'record', { strict: false, vocabularies });
     const again = checkMetadata(once.metadata, 'record', { strict: false, vocabularies });
     expect(again).toEqual(once);
@@ -464,7 +464,7 @@ describe('a document with more problems than anybody reads', () => {
     });
   });
 
-  test('keeps what was sent', () => {
+  test('stores the value as it was sent', () => {
     const { metadata } = checkMetadata({ locations: { features } }, 'record', {
       strict: false,
       vocabularies,

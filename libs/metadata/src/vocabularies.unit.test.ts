@@ -36,7 +36,7 @@ describe('vocabularies', () => {
     expect(lookup('languages', '__proto__')).toBeUndefined();
   });
 
-  test('take entries from a folder, and notice when it changes', async () => {
+  test('read entries from a folder, and again when it changes', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'kr-vocabularies-'));
     const write = (title: string) => {
       writeFileSync(join(folder, 'new'), JSON.stringify([{ id: 'tu-own', title: { en: title } }]));

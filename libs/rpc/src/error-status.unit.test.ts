@@ -19,7 +19,7 @@ describe('an error across the wire', () => {
     expect(across(new ServiceError(kind, 'm')).kind).toBe(kind);
   });
 
-  test('keeps an empty list of issues, no code and no time to wait', () => {
+  test('preserves an empty list of issues, a missing code and a missing retry time', () => {
     const { issues, code, retryAfterMs } = across(new ServiceError('invalid', 'm'));
     expect({ issues, code, retryAfterMs }).toEqual({ issues: [], code: undefined, retryAfterMs: undefined });
   });
@@ -49,7 +49,7 @@ describe('an error across the wire', () => {
   });
 });
 
-test('an error whose message alone is too large is cut, and keeps its revision and its cost', () => {
+test('a message that is too large is truncated; revision and cost are preserved', () => {
   const message = randomBytes(100_000).toString('base64');
   const sent = new ServiceError('precondition_failed', message, { currentRevision: 7, usedMs: 250 });
   const received = across(sent);

@@ -315,7 +315,7 @@ describe('rpc between two processes', () => {
     expect(remaining['afterwards']).toBeGreaterThan(20_000);
   });
 
-  test('answers unavailable at once while the server is away, and recovers by itself', async () => {
+  test('fails with unavailable at once while the server is down, and recovers', async () => {
     const first = await start();
     const client = connect(first.port);
     expect(await client.publish({ id: '1' }, principal)).toMatchObject({ publicationId: 'x-1' });

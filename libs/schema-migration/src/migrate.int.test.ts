@@ -74,7 +74,7 @@ describe('schema migration', () => {
     expect(await rows('select id from item')).toEqual([{ id: 1 }]);
   });
 
-  test('keeps the memories of several sets apart', async () => {
+  test('records several sets separately', async () => {
     const other = await mkdtemp(join(tmpdir(), 'migrations-'));
     await file('20260102000000_first.sql', 'create table later (id int references sooner);');
     await writeFile(join(other, '20260101000000_first.sql'), 'create table sooner (id int primary key);');
@@ -123,7 +123,7 @@ describe('schema migration', () => {
     expect(await rows('select id, name from item')).toEqual([]);
   });
 
-  test('takes a contract step after the release that expanded, and on a new database', async () => {
+  test('applies a contract step after the release that expanded, and on a new database', async () => {
     const contract = '-- contract of 20260101000000_create\nalter table item drop column name;';
     await file('20260101000000_create.sql', 'create table item (id int, name text);');
     await run();

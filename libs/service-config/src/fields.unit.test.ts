@@ -170,7 +170,7 @@ describe('variables', () => {
     expect(problemsOf({ KEYS }, variables({ KEYS: namedSecrets(IT) }))).toHaveLength(1);
   });
 
-  test('never show a secret', () => {
+  test('never contain a secret', () => {
     expect(problemsOf({ KEY: 'hunter2' }, variables({ KEY: secret(IT) })).join()).not.toContain('hunter2');
     const KEYS = 'gateway=hunter2,hunter3';
     expect(problemsOf({ KEYS }, variables({ KEYS: namedSecrets(IT) })).join()).not.toMatch(/hunter/);

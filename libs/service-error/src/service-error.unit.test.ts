@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { ERROR_KINDS, isErrorKind, ServiceError } from './index.ts';
 
 describe('service error', () => {
-  test('keeps what it was made with', () => {
+  test('has the values that it was created with', () => {
     const cause = new Error('socket closed');
     const issues = [{ field: 'metadata.title', messages: ['Missing data for required field.'] }];
     const error = new ServiceError('conflict', 'Locked.', {
@@ -39,7 +39,7 @@ describe('service error', () => {
     });
   });
 
-  test('made from a service error is that error', () => {
+  test('created from a service error is that error', () => {
     const error = new ServiceError('forbidden', 'Permission denied.');
     expect(ServiceError.from(error)).toBe(error);
   });

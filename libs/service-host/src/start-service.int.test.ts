@@ -74,7 +74,7 @@ describe('startService', () => {
     expect(stopped).toEqual(['background', 'connections']);
   });
 
-  test('closes what it opened if a port is taken', async () => {
+  test('closes everything it opened if a port is in use', async () => {
     const first = await start({}, () => parts([]));
     const stopped: string[] = [];
     await expect(start({ healthPort: first.healthPort }, () => parts(stopped))).rejects.toThrow('EADDRINUSE');

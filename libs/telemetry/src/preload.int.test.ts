@@ -72,7 +72,7 @@ describe('preload', () => {
     expect(output).not.toMatch(/loads|trace_id/);
   });
 
-  test('with an exporter, a remote trace goes on in headers and log lines, and its span is sent at the end', async () => {
+  test('with an exporter, a remote trace continues in headers and log lines, and its span is sent at the end', async () => {
     const output = await run(CONTINUE_A_TRACE, {
       OTEL_TRACES_EXPORTER: 'console',
       OTEL_METRICS_EXPORTER: 'none',
@@ -94,7 +94,7 @@ describe('preload', () => {
     expect(output).not.toContain('traceId:');
   });
 
-  test('work that several messages have caused is shown in each of their traces that is recorded', async () => {
+  test('work with several causes is part of each of their recorded traces', async () => {
     const output = await run(HANDLE_MESSAGES, CONSOLE);
     const inside = new RegExp(`inside 00-${A}-([0-9a-f]{16})-01`).exec(output)?.[1];
     expect(inside).toBeDefined();
@@ -118,7 +118,7 @@ describe('preload', () => {
     ]);
   });
 
-  test('a tenth is sampled where a trace begins, and what continues one follows its beginning', async () => {
+  test('a tenth of new traces is sampled, and continued traces follow their first span', async () => {
     const output = await run(COUNT_SAMPLED, {
       ...CONSOLE,
       // Only what is recorded is counted; nothing has to be printed.

@@ -28,7 +28,7 @@ const stored = (type: string) =>
   JSON.parse(readFileSync(join(folder, 'vocabularies', `${type}.json`), 'utf8'));
 
 describe('kr admin vocabulary import', () => {
-  test('takes CSV, with languages and props in columns', async () => {
+  test('imports CSV, with languages and props in columns', async () => {
     const report = await imported(
       'geowptypes',
       'activities.csv',
@@ -50,7 +50,7 @@ describe('kr admin vocabulary import', () => {
     ]);
   });
 
-  test('takes YAML, then JSON: what is known is replaced, the rest stays', async () => {
+  test('imports YAML, then JSON: existing ids are replaced, other entries stay', async () => {
     await imported('subjects', 'a.yaml', '- id: one\n  title: {en: One}\n- id: two\n  title: {en: Two}\n');
     const report = await imported(
       'subjects',

@@ -66,7 +66,7 @@ describe('backends', () => {
     expect({ rows, another: part.pid !== before }).toEqual({ rows: [{ one: 1 }], another: true });
   });
 
-  test('Postgres starts over the pid file of a killed one, also when the id now belongs to somebody else', async () => {
+  test('Postgres starts over the pid file of a killed one, also when the id now belongs to another process', async () => {
     const port = await freePort();
     const first = supervise(await postgres(port));
     await first.start();

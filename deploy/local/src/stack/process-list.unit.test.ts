@@ -31,7 +31,7 @@ describe('process list', () => {
     await expect(openProcessList(file)).rejects.toEqual(new AlreadyRunning(sleeper.pid ?? 0));
   });
 
-  test('ends what a killed supervisor left behind', async () => {
+  test('ends the processes of a killed supervisor', async () => {
     await left(gone, { records: identified(sleeper.pid ?? 0) });
     await openProcessList(file);
     expect(processIdentity(sleeper.pid ?? 0)).toBeUndefined();
@@ -43,7 +43,7 @@ describe('process list', () => {
     expect(processIdentity(sleeper.pid ?? 0)).toBeDefined();
   });
 
-  test('takes a file that was cut off for none', async () => {
+  test('ignores a truncated file', async () => {
     await writeFile(file, '{"supervisor": {"pi');
     const list = await openProcessList(file);
     list.add('records', sleeper.pid ?? 0);

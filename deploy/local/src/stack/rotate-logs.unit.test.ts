@@ -13,7 +13,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const read = (name: string) => readFile(join(folder, name), 'utf8');
 
-test('a log above the limit is emptied while its program goes on writing', async () => {
+test('a log above the limit is emptied while its program continues to write', async () => {
   const log = await open(join(folder, 'search.log'), 'a');
   await log.write('a long line\n');
   await rotateLogs(folder, 5);
@@ -22,7 +22,7 @@ test('a log above the limit is emptied while its program goes on writing', async
   expect([await read('search.log'), await read('search.log.1')]).toEqual(['more\n', 'a long line\n']);
 });
 
-test('one earlier copy is kept, and small logs and other files are left alone', async () => {
+test('one earlier copy is stored; small logs and other files do not change', async () => {
   await writeFile(join(folder, 'nats.log'), 'short');
   await writeFile(join(folder, 'notes.txt'), 'long enough to be rotated');
   await writeFile(join(folder, 'files.log.1'), 'the copy before the last');

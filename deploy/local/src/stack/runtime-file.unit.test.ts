@@ -13,7 +13,7 @@ describe('runtime file', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  test('holds the last state after many changes at once', async () => {
+  test('has the last state after many concurrent changes', async () => {
     const path = join(folder, 'runtime.json');
     const file = runtimeFile(path, (sentence) => said.push(sentence));
     let state = 0;
@@ -27,7 +27,7 @@ describe('runtime file', () => {
     });
   });
 
-  test('is gone after it was closed, even with a write in progress', async () => {
+  test('is deleted when it is closed, even during a write', async () => {
     const file = runtimeFile(join(folder, 'runtime.json'), (sentence) => said.push(sentence));
     void file.open(() => 1);
     file.refresh();

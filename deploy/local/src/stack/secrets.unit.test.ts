@@ -28,7 +28,7 @@ const all = (value: unknown): string[] =>
   typeof value === 'string' ? [value] : Object.values(value as object).flatMap(all);
 
 describe('the secrets of a data folder', () => {
-  test('are made once, each another, and only this user can read them', async () => {
+  test('are generated once, all different, readable by this user only', async () => {
     const made = await loadSecrets(file);
     expect(await loadSecrets(file)).toEqual(made);
     expect(new Set(all(made)).size).toBe(all(made).length);

@@ -66,7 +66,7 @@ describe('supervised part', () => {
     });
   });
 
-  test('gives each of the next processes the variables that are meant for it', async () => {
+  test('starts each of the next processes with its own variables', async () => {
     const log = () => readFile(join(folder, 'part.log'), 'utf8');
     const supervised = supervise('echo "up $FURTHER"; exec sleep 60');
     await supervised.start();
@@ -103,7 +103,7 @@ describe('supervised part', () => {
     await expect(part.start()).rejects.toThrow(/^part did not start \(/);
   });
 
-  test('kills what does not end in good order', async () => {
+  test('kills a program that does not stop in time', async () => {
     const supervised = supervise('trap "" TERM; echo up; while true; do sleep 0.1; done');
     await supervised.start();
     const began = Date.now();
