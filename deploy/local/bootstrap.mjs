@@ -45,14 +45,14 @@ function main([name, ...args]) {
   const task = TASKS[name];
   if (task === undefined) fail(`Unknown task "${name}". There are: ${Object.keys(TASKS).join(', ')}.`);
   withLock(join(TOOLCHAIN, 'preparing'), () => {
-    bringToolchain();
+    prepareToolchain();
     installPackages();
     if (task.needs === 'code') generateCode();
   });
-  if (task.file !== undefined) handOver(task, args);
+  if (task.file !== undefined) startTask(task, args);
 }
 
-function handOver(task, args) {
+function startTask(task, args) {
   const file = join(ROOT, task.file);
   if (!existsSync(file)) fail(`This task has no program yet: ${file}`);
   // Programs that a task starts by name run on the same Node.
@@ -78,7 +78,7 @@ function forward(child, signal) {
 }
 
 /** Node 24 (this one, or the pinned package) and pnpm in `.toolchain/`, checked against the lock file's hashes by npm. */
-function bringToolchain() {
+function prepareToolchain() {
   const modern = Number.parseInt(process.versions.node, 10) >= MIN_NODE;
   const stamp = hashOf(join(PINS, 'package-lock.json'), `${process.platform}-${process.arch}`);
   if (!isStamped(join(TOOLCHAIN, 'stamp'), stamp)) fetchToolchain(stamp);
@@ -94,7 +94,7 @@ function bringToolchain() {
 }
 
 function fetchToolchain(stamp) {
-  say('fetching the pinned tools (Node and pnpm, once)');
+  note('fetching the pinned tools (Node and pnpm, once)');
   mkdirSync(TOOLCHAIN, { recursive: true });
   for (const file of ['package.json', 'package-lock.json']) {
     writeFileSync(join(TOOLCHAIN, file), readFileSync(join(PINS, file)));
@@ -125,7 +125,7 @@ function installPackages() {
   const stampFile = join(ROOT, 'node_modules', '.installed-lockfile');
   const stamp = hashOf(join(ROOT, 'pnpm-lock.yaml'), `${process.platform}-${process.arch}`);
   if (isStamped(stampFile, stamp)) return;
-  say('installing packages (pnpm, from the lock file)');
+  note('installing packages (pnpm, from the lock file)');
   const pnpm = join(TOOLCHAIN, 'node_modules', 'pnpm', 'bin', 'pnpm.cjs');
   const args = [
     'install',
@@ -165,7 +165,7 @@ function readOr(file, fallback) {
   return existsSync(file) ? readFileSync(file, 'utf8') : fallback;
 }
 
-function say(sentence) {
+function note(sentence) {
   process.stderr.write(`· ${sentence}\n`);
 }
 

@@ -70,7 +70,7 @@ export async function prepareNats(options: NatsOptions & { port: number }): Prom
         env: { PATH: process.env['PATH'], GOMEMLIMIT: '96MiB', GOGC: '50' },
         stopSignal: 'SIGTERM',
       }),
-    isReady: () => greets(options.port),
+    isReady: () => sendsInfo(options.port),
   };
 }
 
@@ -98,7 +98,7 @@ function configuration(options: NatsOptions, port: number): string {
 }
 
 /** A server that is up sends its INFO line first (source: NATS client protocol). */
-function greets(port: number): Promise<boolean> {
+function sendsInfo(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     const answer = (up: boolean): void => {

@@ -12,7 +12,7 @@ export interface RotationOptions {
 }
 
 /** Rotates large logs at regular intervals until the signal aborts. */
-export async function keepRotatingLogs(
+export async function startLogRotation(
   folder: string,
   { onProgress, signal, intervalMs = CHECK_INTERVAL_MS }: RotationOptions,
 ): Promise<void> {

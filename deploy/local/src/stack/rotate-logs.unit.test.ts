@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { until } from '../backends/until.ts';
-import { keepRotatingLogs, rotateLogs } from './rotate-logs.ts';
+import { rotateLogs, startLogRotation } from './rotate-logs.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -36,7 +36,7 @@ test('logs are checked until the system stops, also after a check has failed', a
   const stopping = new AbortController();
   const failures: string[] = [];
   const missing = join(folder, 'logs');
-  const rotating = keepRotatingLogs(missing, {
+  const rotating = startLogRotation(missing, {
     onProgress: (sentence) => failures.push(sentence),
     signal: stopping.signal,
     intervalMs: 1,

@@ -39,7 +39,7 @@ export function serviceEnvironment(
 ): Variables {
   const { secrets } = context;
   return {
-    ...passedOn(context.outer),
+    ...inheritedVariables(context.outer),
     NODE_ENV: 'production',
     LOG_LEVEL: context.logLevel,
     DATABASE_URL: context.databaseUrls[service],
@@ -115,7 +115,7 @@ function identifiers({ DOI_PREFIX, OAI_PREFIX }: Variables): Variables {
 /** The whole environment of the web service's process. */
 export function webEnvironment({ ports, secrets, outer, logLevel }: SystemContext): Variables {
   return {
-    ...passedOn(outer),
+    ...inheritedVariables(outer),
     NODE_ENV: 'production',
     LOG_LEVEL: logLevel,
     HTTP_HOST: '127.0.0.1',
@@ -127,7 +127,7 @@ export function webEnvironment({ ports, secrets, outer, logLevel }: SystemContex
   };
 }
 
-function passedOn(outer: SystemContext['outer']): Variables {
+function inheritedVariables(outer: SystemContext['outer']): Variables {
   return Object.fromEntries(Object.entries(outer).filter(([name]) => !KEPT_BACK.test(name)));
 }
 

@@ -67,12 +67,12 @@ export function serviceProgram({
         logFile,
         stopSignal: 'SIGTERM',
       }),
-    isReady: () => saysReady(healthPort),
+    isReady: () => isReady(healthPort),
   };
 }
 
 /** NOTE: not with fetch, which would permanently use 15 MB of the supervisor. */
-function saysReady(healthPort: number): Promise<boolean> {
+function isReady(healthPort: number): Promise<boolean> {
   return new Promise((answer) => {
     const asking = get({
       host: '127.0.0.1',

@@ -9,7 +9,7 @@ import { openParts, type PartName, type Parts, type ReplicaName } from './parts.
 import { choosePorts, type ProcessPorts, type StackPorts } from './ports.ts';
 import { prepareFolder } from './prepare-folder.ts';
 import { openProcessList } from './process-list.ts';
-import { keepRotatingLogs } from './rotate-logs.ts';
+import { startLogRotation } from './rotate-logs.ts';
 import { runtimeFile } from './runtime-file.ts';
 import { loadSecrets } from './secrets.ts';
 import { type SystemContext, serviceEnvironment, webEnvironment } from './service-environment.ts';
@@ -63,7 +63,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     signal: options.signal,
   });
   const rotation = new AbortController();
-  void keepRotatingLogs(folder.logs, { onProgress: options.onProgress, signal: rotation.signal });
+  void startLogRotation(folder.logs, { onProgress: options.onProgress, signal: rotation.signal });
   const stop = async (how?: { now?: boolean }): Promise<void> => {
     rotation.abort();
     await parts.stop(how);
