@@ -20,7 +20,7 @@ afterEach(async () => {
   await Promise.all([source.drop(), target.drop(), rm(folder, { recursive: true })]);
 });
 
-async function ask<Row = Record<string, unknown>>(database: FreshDatabase, sql: string): Promise<Row[]> {
+async function queryOn<Row = Record<string, unknown>>(database: FreshDatabase, sql: string): Promise<Row[]> {
   const client = new Client({ connectionString: database.url });
   await client.connect();
   try {
@@ -58,12 +58,12 @@ async function moveToTarget() {
 
 test('a database is restored row by row, continues its sequences, and rejects the same writes', async () => {
   await migrate({ databaseUrl: source.url, sets: SCHEMAS.records });
-  await ask(source, ROWS);
+  await queryOn(source, ROWS);
   await moveToTarget();
-  expect(await ask(target, CONTENT)).toEqual(await ask(source, CONTENT));
+  expect(await queryOn(target, CONTENT)).toEqual(await queryOn(source, CONTENT));
   const next = "select nextval('outbox_id_seq') as outbox, nextval('audit_entry_position_seq') as entry";
-  expect(await ask(target, next)).toEqual([{ outbox: '2', entry: '2' }]);
-  await expect(ask(target, 'delete from audit_entry')).rejects.toThrow('append-only');
+  expect(await queryOn(target, next)).toEqual([{ outbox: '2', entry: '2' }]);
+  await expect(queryOn(target, 'delete from audit_entry')).rejects.toThrow('append-only');
   expect(await readSchemaState(target.url, SCHEMAS.records)).toEqual(
     await readSchemaState(source.url, SCHEMAS.records),
   );
@@ -91,35 +91,35 @@ test('a snapshot shows no later changes', async () => {
   await migrate({ databaseUrl: source.url, sets: SCHEMAS.records });
   const snapshot = await openSnapshot('records', source.url);
   await snapshot.take();
-  await ask(source, ROWS);
+  await queryOn(source, ROWS);
   const { database } = await snapshot.dump(folder);
   await snapshot.close();
   await loadDatabase('records', target.url, { folder, dumped: database });
-  expect(await ask(target, 'select * from draft')).toEqual([]);
+  expect(await queryOn(target, 'select * from draft')).toEqual([]);
 });
 
 test('no table is exchanged from before the moment of a snapshot until it is written', async () => {
   await migrate({ databaseUrl: source.url, sets: SCHEMAS.records });
-  await ask(source, ROWS);
+  await queryOn(source, ROWS);
   const exchange = "set lock_timeout = '100ms'; truncate draft";
   const snapshot = await openSnapshot('records', source.url);
-  await expect(ask(source, exchange)).rejects.toThrow('lock timeout');
-  await ask(source, "update draft set revision = 2 where id = 'v'");
+  await expect(queryOn(source, exchange)).rejects.toThrow('lock timeout');
+  await queryOn(source, "update draft set revision = 2 where id = 'v'");
   await snapshot.take();
-  await expect(ask(source, exchange)).rejects.toThrow('lock timeout');
+  await expect(queryOn(source, exchange)).rejects.toThrow('lock timeout');
   await snapshot.close();
-  await ask(source, exchange);
+  await queryOn(source, exchange);
 });
 
 test('a session that the server ends fails the next statement, and nothing else', async () => {
   await migrate({ databaseUrl: source.url, sets: SCHEMAS.gateway });
   const name = new URL(source.url).pathname.slice(1);
-  await ask(source, `alter database "${name}" set idle_in_transaction_session_timeout = 50`);
+  await queryOn(source, `alter database "${name}" set idle_in_transaction_session_timeout = 50`);
   const snapshot = await openSnapshot('gateway', source.url);
   const limits = await snapshot.client.query('show idle_in_transaction_session_timeout');
   expect(limits.rows).toEqual([{ idle_in_transaction_session_timeout: '0' }]);
   const ended = new Promise((resolve) => snapshot.client.once('end', resolve));
-  await ask(
+  await queryOn(
     source,
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'backup' and datname = current_database()",
   );
@@ -130,7 +130,7 @@ test('a session that the server ends fails the next statement, and nothing else'
 
 test('a database of a later release is rejected', async () => {
   await migrate({ databaseUrl: source.url, sets: SCHEMAS.gateway });
-  await ask(source, "insert into migrations_gateway (name, run_on) values ('9_later', now())");
+  await queryOn(source, "insert into migrations_gateway (name, run_on) values ('9_later', now())");
   await expect(openSnapshot('gateway', source.url)).rejects.toThrow(
     'The database of gateway is that of a later release (9_later); back it up with that one.',
   );
@@ -138,7 +138,7 @@ test('a database of a later release is rejected', async () => {
 
 test('a target reports its connections and contents, until it is emptied', async () => {
   await migrate({ databaseUrl: target.url, sets: SCHEMAS.search });
-  await ask(target, 'create schema build; create table build.left (id int)');
+  await queryOn(target, 'create schema build; create table build.left (id int)');
   const other = new Client({ connectionString: target.url });
   await other.connect();
   const busy = await problemsOfTarget('search', target.url);

@@ -32,7 +32,7 @@ afterEach(() => {
 const second = () => jest.advanceTimersByTime(1_000);
 
 /** A client that has sent requests and does not read yet. The server answers each with `answer`. */
-async function asked(answer: (response: ServerResponse) => void, times = 1): Promise<Socket> {
+async function requested(answer: (response: ServerResponse) => void, times = 1): Promise<Socket> {
   server = createServer((_request, response) => {
     endSlowReading(response, {
       minBytesPerSecond: CHUNK,
@@ -60,7 +60,7 @@ function sendMuch(response: ServerResponse): void {
 }
 
 test('who reads nothing is cut off, and so are the answers behind the one that he does not read', async () => {
-  const client = await asked(sendMuch, 3);
+  const client = await requested(sendMuch, 3);
   const isClosed = once(client, 'close');
   await until(() => {
     second();
@@ -72,7 +72,7 @@ test('who reads nothing is cut off, and so are the answers behind the one that h
 });
 
 test('a reader at the minimum rate is not disconnected, although acknowledgements arrive in bursts', async () => {
-  const client = await asked(sendMuch);
+  const client = await requested(sendMuch);
   for (let taken = 0; taken < CHUNKS * CHUNK && !client.destroyed; ) {
     const bytes = client.read(Math.min(CHUNK, client.readableLength)) as Buffer | null;
     taken += bytes?.length ?? 0;
@@ -88,7 +88,7 @@ test('a reader at the minimum rate is not disconnected, although acknowledgement
 });
 
 test('a reader that waits for bytes is not cut off, even after a long silence', async () => {
-  const client = await asked((response) => {
+  const client = await requested((response) => {
     response.writeHead(200, { 'content-length': 10 }).write('12345');
     setTimeout(() => {
       for (let seconds = 0; seconds < 1_000; seconds += 1) second();
@@ -104,7 +104,7 @@ test('a reader that waits for bytes is not cut off, even after a long silence', 
 });
 
 test('watching stops when the response has ended or its client disconnected', async () => {
-  await asked((response) => {
+  await requested((response) => {
     response.req.socket.destroy();
     response.once('close', () => {
       endSlowReading(response, { minBytesPerSecond: CHUNK });

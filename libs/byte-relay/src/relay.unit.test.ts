@@ -13,7 +13,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections();
 });
 
-async function asked(answer: (response: ServerResponse) => void): Promise<IncomingMessage> {
+async function requested(answer: (response: ServerResponse) => void): Promise<IncomingMessage> {
   const server = createServer((_request, response) => answer(response)).listen(0, '127.0.0.1');
   servers.push(server);
   await once(server, 'listening');
@@ -31,7 +31,7 @@ test('all chunks arrive unchanged, and the memory of each is released', async ()
   const sent = chunks(50);
   const expected = Buffer.concat(sent);
   let relayed: Promise<void> | undefined;
-  const incoming = await asked((response) => {
+  const incoming = await requested((response) => {
     relayed = relay(Readable.from(sent), response);
   });
   expect((await buffer(incoming)).equals(expected)).toBe(true);
@@ -47,7 +47,7 @@ test('a chunk that is part of a larger buffer is not released', () => {
 
 test('an error of the source aborts the response, which never looks complete', async () => {
   let relayed: Promise<void> | undefined;
-  const incoming = await asked((response) => {
+  const incoming = await requested((response) => {
     const source = new PassThrough();
     source.write('some');
     relayed = relay(source, response);

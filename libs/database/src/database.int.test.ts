@@ -18,7 +18,7 @@ let quick: SqlDatabase;
 beforeAll(async () => {
   database = await freshDatabase();
   const setup = new Pool({ connectionString: database.url });
-  await setup.query('create table kept (n int primary key)');
+  await setup.query('create table numbers (n int primary key)');
   await setup.end();
 });
 afterAll(() => database.drop());
@@ -50,11 +50,11 @@ describe('a quick read', () => {
 
   test('is parsed and planned once for each connection', async () => {
     for (let n = 0; n < 20; n += 1) await quick.$queryRawUnsafe('select $1::int as n', n);
-    const kept = await pool.query(
+    const counted = await pool.query(
       'select generic_plans::int as once, custom_plans::int as again from pg_prepared_statements where statement like $1',
       ['select $1::int as n'],
     );
-    expect(kept.rows).toEqual([{ once: 20, again: 0 }]);
+    expect(counted.rows).toEqual([{ once: 20, again: 0 }]);
     await pool.end();
   });
 
@@ -97,7 +97,7 @@ describe('a quick statement that writes and answers with rows', () => {
     // A sequence counts the attempts because a rollback does not reset it.
     await quick.$executeRawUnsafe('create sequence tries');
     const written = quick.$queryRawUnsafe(
-      `insert into kept (n) select nextval('tries') from (select pg_terminate_backend(pg_backend_pid()) offset 0) cut
+      `insert into numbers (n) select nextval('tries') from (select pg_terminate_backend(pg_backend_pid()) offset 0) cut
        returning n`,
     );
     const failure = await written.catch((error: unknown) => error);
@@ -109,18 +109,18 @@ describe('a quick statement that writes and answers with rows', () => {
 });
 
 describe('a quick transaction', () => {
-  const kept = async () => {
-    const rows = await quick.$queryRawUnsafe<{ n: number }[]>('select n from kept order by n');
+  const numbers = async () => {
+    const rows = await quick.$queryRawUnsafe<{ n: number }[]>('select n from numbers order by n');
     return rows.map(({ n }) => n);
   };
-  const keep = (sql: Pick<SqlDatabase, '$executeRawUnsafe'>, n: number) =>
-    sql.$executeRawUnsafe('insert into kept (n) values ($1::int)', n);
-  beforeEach(() => quick.$executeRawUnsafe('delete from kept'));
+  const insert = (sql: Pick<SqlDatabase, '$executeRawUnsafe'>, n: number) =>
+    sql.$executeRawUnsafe('insert into numbers (n) values ($1::int)', n);
+  beforeEach(() => quick.$executeRawUnsafe('delete from numbers'));
   afterEach(() => pool.end());
 
   test('commits all its writes and returns the number of changed rows', async () => {
-    const counts = await quick.$transaction(async (tx) => [await keep(tx, 1), await keep(tx, 2)]);
-    expect([counts, await kept()]).toEqual([
+    const counts = await quick.$transaction(async (tx) => [await insert(tx, 1), await insert(tx, 2)]);
+    expect([counts, await numbers()]).toEqual([
       [1, 1],
       [1, 2],
     ]);
@@ -128,39 +128,39 @@ describe('a quick transaction', () => {
 
   test('that throws leaves nothing, and its connection to the next', async () => {
     const failed = quick.$transaction(async (tx) => {
-      await keep(tx, 3);
+      await insert(tx, 3);
       throw new RangeError('enough');
     });
     await expect(failed).rejects.toThrow(new RangeError('enough'));
-    expect(await kept()).toEqual([]);
+    expect(await numbers()).toEqual([]);
   });
 
   test('never counts as done when one of its statements failed, caught or not', async () => {
     const swallowing = quick.$transaction(async (tx) => {
-      await keep(tx, 4);
-      await keep(tx, 4).catch(() => undefined);
+      await insert(tx, 4);
+      await insert(tx, 4).catch(() => undefined);
     });
     await expect(swallowing).rejects.toThrow('cannot be committed');
-    expect(await kept()).toEqual([]);
+    expect(await numbers()).toEqual([]);
   });
 
   test('whose statements go together has them carried out in order, each after the one before', async () => {
     const [, , seen] = await quick.$transaction((tx) =>
-      Promise.all([keep(tx, 7), keep(tx, 8), tx.$queryRawUnsafe('select n from kept order by n')]),
+      Promise.all([insert(tx, 7), insert(tx, 8), tx.$queryRawUnsafe('select n from numbers order by n')]),
     );
     expect(seen).toEqual([{ n: 7 }, { n: 8 }]);
-    expect(await kept()).toEqual([7, 8]);
+    expect(await numbers()).toEqual([7, 8]);
   });
 
   test('with pipelined statements reads the changes of another one that it waited for', async () => {
-    await keep(quick, 9);
+    await insert(quick, 9);
     const other = new Client({ connectionString: database.url });
     await other.connect();
-    await other.query('begin; update kept set n = n + 100');
+    await other.query('begin; update numbers set n = n + 100');
     const reading = quick.$transaction(async (tx) => {
       const [, rows] = await Promise.all([
-        tx.$queryRawUnsafe('select n from kept for update'),
-        tx.$queryRawUnsafe('select n from kept'),
+        tx.$queryRawUnsafe('select n from numbers for update'),
+        tx.$queryRawUnsafe('select n from numbers'),
       ]);
       return rows;
     });
@@ -178,49 +178,49 @@ describe('a quick transaction', () => {
   test('that fails at its first statement never continues outside of the transaction', async () => {
     const going = quick.$transaction(async (tx) => {
       await tx.$queryRawUnsafe('select 1 / $1::int', 0).catch(() => undefined);
-      await keep(tx, 10).catch(() => undefined);
+      await insert(tx, 10).catch(() => undefined);
     });
     await expect(going).rejects.toThrow('cannot be committed');
-    expect(await kept()).toEqual([]);
+    expect(await numbers()).toEqual([]);
   });
 
   test('with pipelined statements runs none after a failure, and is rolled back', async () => {
     const outcomes = await quick
       .$transaction(async (tx) => {
-        const all = await Promise.allSettled([keep(tx, 11), keep(tx, 11), keep(tx, 12)]);
+        const all = await Promise.allSettled([insert(tx, 11), insert(tx, 11), insert(tx, 12)]);
         throw Object.assign(new Error('enough'), { all });
       })
       .catch(({ all }: { all: PromiseSettledResult<number>[] }) => all);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
-    expect(await kept()).toEqual([]);
+    expect(await numbers()).toEqual([]);
   });
 
   test('runs deferred statements before the next one, and the last with COMMIT', async () => {
     const seen = await quick.$transaction(async (tx) => {
-      await executeWithNext(tx, 'insert into kept (n) values ($1::int)', 13);
-      const rows = await tx.$queryRawUnsafe('select n from kept');
-      await executeWithNext(tx, 'insert into kept (n) values ($1::int)', 14);
+      await executeWithNext(tx, 'insert into numbers (n) values ($1::int)', 13);
+      const rows = await tx.$queryRawUnsafe('select n from numbers');
+      await executeWithNext(tx, 'insert into numbers (n) values ($1::int)', 14);
       return rows;
     });
-    expect([seen, await kept()]).toEqual([[{ n: 13 }], [13, 14]]);
+    expect([seen, await numbers()]).toEqual([[{ n: 13 }], [13, 14]]);
   });
 
   test('fails with the error of a statement sent with COMMIT, and leaves nothing', async () => {
     const failed = quick.$transaction(async (tx) => {
-      await keep(tx, 15);
-      await executeWithNext(tx, 'insert into kept (n) values ($1::int)', 15);
+      await insert(tx, 15);
+      await executeWithNext(tx, 'insert into numbers (n) values ($1::int)', 15);
     });
     await expect(failed).rejects.toMatchObject({ code: '23505' });
-    expect(await kept()).toEqual([]);
+    expect(await numbers()).toEqual([]);
   });
 
   test('that throws never runs a deferred statement', async () => {
     const failed = quick.$transaction(async (tx) => {
-      await executeWithNext(tx, 'insert into kept (n) values ($1::int)', 16);
+      await executeWithNext(tx, 'insert into numbers (n) values ($1::int)', 16);
       throw new RangeError('enough');
     });
     await expect(failed).rejects.toThrow(new RangeError('enough'));
-    expect(await kept()).toEqual([]);
+    expect(await numbers()).toEqual([]);
   });
 
   test.each<[when: string, before: boolean]>([
@@ -228,13 +228,13 @@ describe('a quick transaction', () => {
     ['before it commits', false],
   ])('whose connection is cut %s fails as something transient, and the next one works', async (_, before) => {
     const cut = quick.$transaction(async (tx) => {
-      if (!before) await keep(tx, 5);
+      if (!before) await insert(tx, 5);
       await tx.$queryRawUnsafe('select pg_terminate_backend(pg_backend_pid())').catch(() => undefined);
-      if (before) await keep(tx, 5);
+      if (before) await insert(tx, 5);
     });
     const failure = await cut.catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: expect.stringMatching(/^(ECONNRESET|ECONNREFUSED|57P01)$/) });
-    expect(await kept()).toEqual([]);
+    expect(await numbers()).toEqual([]);
   });
 
   test.each([0, 1])(
@@ -243,17 +243,17 @@ describe('a quick transaction', () => {
       let late: Promise<unknown> | undefined;
       const failing = quick.$transaction(async (tx) => {
         for (let n = 0; n < before; n += 1) await tx.$queryRawUnsafe('select 1');
-        late = tx.$executeRawUnsafe('insert into kept values ($1)', 70);
+        late = tx.$executeRawUnsafe('insert into numbers values ($1)', 70);
         late.catch(() => undefined);
         throw new Error('changed my mind');
       });
       await expect(failing).rejects.toThrow('changed my mind');
       await late?.catch(() => undefined);
-      await quick.$executeRawUnsafe('insert into kept values ($1)', 71);
+      await quick.$executeRawUnsafe('insert into numbers values ($1)', 71);
       const other = new Client(database.url);
       await other.connect();
-      const { rows } = await other.query('select n from kept where n in (70, 71)');
-      await other.query('delete from kept where n = 71');
+      const { rows } = await other.query('select n from numbers where n in (70, 71)');
+      await other.query('delete from numbers where n = 71');
       await other.end();
       expect(rows).toEqual([{ n: 71 }]);
     },
@@ -262,14 +262,14 @@ describe('a quick transaction', () => {
   test('that lasts too long is cut, and the database undoes it', async () => {
     const long = quick.$transaction(
       async (tx) => {
-        await keep(tx, 6);
+        await insert(tx, 6);
         await tx.$queryRawUnsafe('select pg_sleep(60)::text');
       },
       { timeout: 50 },
     );
     const failure = await long.catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: expect.stringMatching(/^(ECONNRESET|ECONNREFUSED|57P01)$/) });
-    expect(await kept()).toEqual([]);
+    expect(await numbers()).toEqual([]);
   });
 
   test('without a database is something transient', async () => {
@@ -317,7 +317,7 @@ describe('a statement on an opened pool', () => {
     async (way) => {
       const proxy = await FaultProxy.start(new URL(database.url).host);
       const opened = openPool(new URL(proxy.urlThrough(database.url)));
-      const asked = opened.query('select pg_sleep(60)').catch((error: unknown) => error);
+      const pending = opened.query('select pg_sleep(60)').catch((error: unknown) => error);
       await until(async () => {
         const { rows } = await pool.query<{ n: number }>(
           `select count(*)::int as n from pg_stat_activity where query like 'select pg_sleep(60)%' and state = 'active'`,
@@ -325,7 +325,7 @@ describe('a statement on an opened pool', () => {
         return rows[0]?.n === 1;
       });
       await proxy[way]();
-      expect(isTransient(await asked)).toBe(true);
+      expect(isTransient(await pending)).toBe(true);
       await opened.end();
       await pool.query(
         `select pg_terminate_backend(pid) from pg_stat_activity where query = 'select pg_sleep(60)'`,

@@ -183,7 +183,7 @@ describe('relay', () => {
     const [session] = await relaySessions();
     await proxy.cut();
     await write(saved('a', 1));
-    // Longer than a silent session is kept.
+    // Longer than a silent session is deadOnes.
     const { rows } = await pool.query<{ over: Date }>('select now() + $1::interval as over', [
       `${LONG_SILENCE_MS + 1_000} ms`,
     ]);
@@ -293,12 +293,12 @@ describe('stream', () => {
 describe('consumer', () => {
   test('delivers the subscribed events, decoded', async () => {
     relayFor('records');
-    const seen: ReceivedEvent<typeof SAVED>[] = [];
-    consumerFor('c', [SAVED], async (events) => void seen.push(...events));
+    const handled: ReceivedEvent<typeof SAVED>[] = [];
+    consumerFor('c', [SAVED], async (events) => void handled.push(...events));
     const event = saved('a', 3);
     await write(deleted('b', 1), event);
-    await until(async () => seen.length === 1);
-    expect(seen.map(({ time, ...rest }) => ({ ...rest, hasTime: time instanceof Date }))).toEqual([
+    await until(async () => handled.length === 1);
+    expect(handled.map(({ time, ...rest }) => ({ ...rest, hasTime: time instanceof Date }))).toEqual([
       {
         id: event.eventId,
         subject: SAVED,
@@ -313,19 +313,19 @@ describe('consumer', () => {
 
   test('filters by several subjects', async () => {
     relayFor('records');
-    const seen: string[] = [];
+    const handled: string[] = [];
     const consumer = consumerFor(
       'c',
       [SAVED, DELETED],
-      async (events) => void seen.push(...events.map(nameOf)),
+      async (events) => void handled.push(...events.map(nameOf)),
     );
     await write(
       saved('a', 1),
       deleted('b', 1),
       newEvent('knowledge.records.record.changed', {}, { aggregateId: 'c', revision: 1 }),
     );
-    await until(async () => seen.length === 2 && (await pendingOf(consumer)) === 0);
-    expect(seen).toEqual(['a@1', 'b@1']);
+    await until(async () => handled.length === 2 && (await pendingOf(consumer)) === 0);
+    expect(handled).toEqual(['a@1', 'b@1']);
   });
 
   test('stores an event that always fails as a dead letter and handles the others', async () => {
@@ -554,8 +554,8 @@ describe('consumer', () => {
     await write(good);
     await until(async () => done.includes('a@1') && (await pendingOf(consumer)) === 0);
 
-    const kept = await deadLetters();
-    expect(kept.length).toBeGreaterThan(HOSTILE / 10);
+    const deadOnes = await deadLetters();
+    expect(deadOnes.length).toBeGreaterThan(HOSTILE / 10);
   });
 
   test('counts no failures while a dependency of the handler is unavailable', async () => {
@@ -597,7 +597,7 @@ describe('consumer', () => {
   test('returns unhandled events when it stops', async () => {
     relayFor('records');
     let letGo: (() => void) | undefined;
-    const held = new Promise<void>((resolve) => {
+    const released = new Promise<void>((resolve) => {
       letGo = resolve;
     });
     const started: string[] = [];
@@ -606,7 +606,7 @@ describe('consumer', () => {
       [SAVED],
       async (events) => {
         started.push(...events.map(nameOf));
-        await held;
+        await released;
       },
       { maxBatch: 1 },
     );
@@ -671,38 +671,38 @@ describe('consumer', () => {
 
   test('handles all events despite outages of the bus', async () => {
     relayFor('records');
-    const seen = new Set<string>();
-    consumerFor('c', [SAVED], async (events) => events.forEach((event) => void seen.add(nameOf(event))));
+    const handled = new Set<string>();
+    consumerFor('c', [SAVED], async (events) => events.forEach((event) => void handled.add(nameOf(event))));
     for (let n = 1; n <= 30; n += 1) {
       await write(saved('a', n));
       if (n % 10 === 5) await proxy.cut();
       if (n % 10 === 0) await proxy.open();
     }
-    await until(async () => seen.size === 30);
+    await until(async () => handled.size === 30);
   });
 
   test('recovers when the stream is lost', async () => {
     relayFor('records');
-    const seen: string[] = [];
-    consumerFor('c', [SAVED], async (events) => void seen.push(...events.map(nameOf)));
+    const handled: string[] = [];
+    consumerFor('c', [SAVED], async (events) => void handled.push(...events.map(nameOf)));
     await write(saved('a', 1));
-    await until(async () => seen.length === 1);
+    await until(async () => handled.length === 1);
     const { streams } = await jetstreamManager(await bus.whenUp());
     await streams.delete(STREAM);
     await write(saved('a', 2));
-    await until(async () => seen.includes('a@2'));
+    await until(async () => handled.includes('a@2'));
   });
 
   test('shares the work with a second one of the same name', async () => {
     relayFor('records');
-    const seen: string[] = [];
-    const handle = async (events: ReceivedEvent<typeof SAVED>[]) => void seen.push(...events.map(nameOf));
+    const handled: string[] = [];
+    const handle = async (events: ReceivedEvent<typeof SAVED>[]) => void handled.push(...events.map(nameOf));
     const consumer = consumerFor('c', [SAVED], handle);
     consumerFor('c', [SAVED], handle);
     const events = Array.from({ length: 500 }, (_, n) => saved('a', n));
     await write(...events);
-    await until(async () => seen.length >= 500 && (await pendingOf(consumer)) === 0);
-    expect(seen.toSorted()).toEqual(events.map(({ revision }) => `a@${revision}`).sort());
+    await until(async () => handled.length >= 500 && (await pendingOf(consumer)) === 0);
+    expect(handled.toSorted()).toEqual(events.map(({ revision }) => `a@${revision}`).sort());
   });
 });
 
@@ -774,25 +774,25 @@ describe('waiting for written events', () => {
 
   test('resolves when everything sent before was handled, whichever other events are in the stream', async () => {
     const relay = relayFor('records');
-    const seen = new Set<string>();
+    const handled = new Set<string>();
     const consumer = consumerFor('c', [SAVED, CHANGED], async (events) => {
       await new Promise((resolve) => setTimeout(resolve, 20 * Math.random()));
-      for (const event of events) seen.add(nameOf(event));
+      for (const event of events) handled.add(nameOf(event));
     });
     for (let n = 1; n <= 80; n += 1) {
       const foreign = n % 3 === 0 ? [deleted('x', n), deleted('y', n)] : [];
       await write(saved('a', n), ...foreign);
       expect(await sent(relay)).toBe(true);
       expect(await consumer.whenCaughtUp({ timeoutMs: 60_000 })).toBe(true);
-      expect(seen).toContain(`a@${n}`);
+      expect(handled).toContain(`a@${n}`);
     }
   });
 
   test('does not wait for events written meanwhile', async () => {
     const relay = relayFor('records');
-    const seen = new Set<string>();
+    const handled = new Set<string>();
     const consumer = consumerFor('c', [SAVED], async (events) => {
-      for (const event of events) seen.add(nameOf(event));
+      for (const event of events) handled.add(nameOf(event));
     });
     let isOver = false;
     // Ends the others also when the test fails.
@@ -811,7 +811,7 @@ describe('waiting for written events', () => {
       await write(saved('mine', n));
       expect(await sent(relay)).toBe(true);
       expect(await consumer.whenCaughtUp({ timeoutMs: 60_000 })).toBe(true);
-      expect(seen).toContain(`mine@${n}`);
+      expect(handled).toContain(`mine@${n}`);
     }
     isOver = true;
     await others;
@@ -835,10 +835,10 @@ describe('waiting for written events', () => {
 
   test('does not wait for an event that failed and is tried again later', async () => {
     const relay = relayFor('records');
-    const seen = new Set<string>();
+    const handled = new Set<string>();
     const handle = async (events: ReceivedEvent<typeof SAVED>[]) => {
       if (events.some(({ aggregateId }) => aggregateId === 'bad')) throw new Error('cannot be');
-      for (const event of events) seen.add(nameOf(event));
+      for (const event of events) handled.add(nameOf(event));
     };
     const consumer = consumerFor('c', [SAVED], handle, { retryDelaysMs: [60_000] });
     await write(saved('bad', 1));
@@ -848,23 +848,23 @@ describe('waiting for written events', () => {
       await write(saved('a', n));
       expect(await sent(relay)).toBe(true);
       expect(await consumer.whenCaughtUp({ timeoutMs: 60_000 })).toBe(true);
-      expect(seen).toContain(`a@${n}`);
+      expect(handled).toContain(`a@${n}`);
     }
   });
 
   test('waits for events in progress in another process of the same name', async () => {
     const relay = relayFor('records');
-    const seen = new Set<string>();
+    const handled = new Set<string>();
     const handle = async (events: ReceivedEvent<typeof SAVED>[]) => {
       await new Promise((resolve) => setTimeout(resolve, 10));
-      for (const event of events) seen.add(nameOf(event));
+      for (const event of events) handled.add(nameOf(event));
     };
     const consumers = [consumerFor('c', [SAVED], handle), consumerFor('c', [SAVED], handle)];
     for (let n = 1; n <= 60; n += 1) {
       await write(saved('a', n), saved('b', n), saved('c', n));
       expect(await sent(relay)).toBe(true);
       expect(await consumers[n % 2]?.whenCaughtUp({ timeoutMs: 60_000 })).toBe(true);
-      expect([...'abc'].filter((id) => !seen.has(`${id}@${n}`))).toEqual([]);
+      expect([...'abc'].filter((id) => !handled.has(`${id}@${n}`))).toEqual([]);
     }
   });
 });

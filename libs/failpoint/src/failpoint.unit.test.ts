@@ -21,7 +21,7 @@ function run(orders: string, body: string) {
       encoding: 'utf8',
     },
   );
-  return { said: stdout.trim(), signal, status, stderr };
+  return { lines: stdout.trim(), signal, status, stderr };
 }
 
 describe('failpoints', () => {
@@ -43,15 +43,15 @@ describe('failpoints', () => {
        process.on('exit', () => print('exit'));
        try { await commit(); print('after'); } finally { print('finally'); }`,
     );
-    expect(ended).toMatchObject({ said: 'failpoints committed publish.commit.after#1', signal: 'SIGKILL' });
+    expect(ended).toMatchObject({ lines: 'failpoints committed publish.commit.after#1', signal: 'SIGKILL' });
   });
 
   test('fail at the requested hit, or at each', () => {
     const hits = `for (let n = 1; n <= 3; n += 1) await failpoint('outbox.send.before').then(() => print('passed'), (error) => print(error.message));`;
     expect([run('outbox.send.before:error@2', hits), run(' outbox.send.before:error', hits)]).toMatchObject([
-      { said: 'failpoints passed outbox.send.before#2 failpoint outbox.send.before passed', status: 0 },
+      { lines: 'failpoints passed outbox.send.before#2 failpoint outbox.send.before passed', status: 0 },
       {
-        said: `failpoints ${[1, 2, 3].map((hit) => `outbox.send.before#${hit} failpoint outbox.send.before`).join(' ')}`,
+        lines: `failpoints ${[1, 2, 3].map((hit) => `outbox.send.before#${hit} failpoint outbox.send.before`).join(' ')}`,
         status: 0,
       },
     ]);
@@ -59,7 +59,7 @@ describe('failpoints', () => {
 
   test('pause', () => {
     const timed = `const since = performance.now(); await failpoint('files.sync.after'); print(performance.now() - since >= 49 ? 'later' : 'at once');`;
-    expect(run('files.sync.after:pause:50', timed).said).toBe('failpoints files.sync.after#1 later');
+    expect(run('files.sync.after:pause:50', timed).lines).toBe('failpoints files.sync.after#1 later');
   });
 
   test.each([
@@ -89,11 +89,11 @@ describe('failpoints', () => {
   test('reject an unknown name at the start, and list all names', () => {
     const ended = run('publish.comit.before:kill', "print('started')");
     expect({
-      said: ended.said,
+      lines: ended.lines,
       status: ended.status,
       missing: FAILPOINTS.filter((name) => !ended.stderr.includes(name)),
     }).toEqual({
-      said: '',
+      lines: '',
       status: 1,
       missing: [],
     });

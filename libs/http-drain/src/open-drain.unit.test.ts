@@ -8,10 +8,10 @@ let server: Server;
 let drain: Drain;
 let agent: Agent;
 /** Answers that wait to be ended. */
-let held: ServerResponse[];
+let pending: ServerResponse[];
 beforeEach(async () => {
-  held = [];
-  server = createServer((_request, response) => void held.push(response));
+  pending = [];
+  server = createServer((_request, response) => void pending.push(response));
   drain = openDrain(server);
   agent = new Agent({ keepAlive: true, maxSockets: 1 });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -23,7 +23,7 @@ afterEach(() => {
 });
 
 /** One request on the one keep-alive connection; returns the header Connection of the response. */
-async function ask(): Promise<string | undefined> {
+async function send(): Promise<string | undefined> {
   const { port } = server.address() as AddressInfo;
   const [response] = await once(get({ port, host: '127.0.0.1', agent }), 'response');
   response.resume();
@@ -31,16 +31,16 @@ async function ask(): Promise<string | undefined> {
   return response.headers.connection;
 }
 
-async function heldAnswer(): Promise<ServerResponse> {
-  if (held.length === 0) await once(server, 'request');
-  return held.shift() as ServerResponse;
+async function pendingResponse(): Promise<ServerResponse> {
+  if (pending.length === 0) await once(server, 'request');
+  return pending.shift() as ServerResponse;
 }
 
 test('a running response completes and is marked as the last of its connection', async () => {
-  const first = ask();
-  (await heldAnswer()).end('first');
-  const second = ask();
-  const answer = await heldAnswer();
+  const first = send();
+  (await pendingResponse()).end('first');
+  const second = send();
+  const answer = await pendingResponse();
   const drained = drain(60_000);
   answer.end('second');
   expect([await first, await second]).toEqual(['keep-alive', 'close']);
@@ -48,15 +48,15 @@ test('a running response completes and is marked as the last of its connection',
 });
 
 test('idle keep-alive connections are closed at once', async () => {
-  const first = ask();
-  (await heldAnswer()).end();
+  const first = send();
+  (await pendingResponse()).end();
   await first;
   await drain(60_000);
 });
 
 test('a response that is still missing after the grace period is cut', async () => {
-  const asked = ask().catch((error: NodeJS.ErrnoException) => error.code);
-  await heldAnswer();
+  const failure = send().catch((error: NodeJS.ErrnoException) => error.code);
+  await pendingResponse();
   await drain(1);
-  expect(await asked).toBe('ECONNRESET');
+  expect(await failure).toBe('ECONNRESET');
 });

@@ -361,7 +361,7 @@ describe('metadata', () => {
 
   test('loses control characters and overrides of text direction, but not the marks that right-to-left texts need', () => {
     const sent = 'a\u0007\u007f\u0085\u009b2J\u202egpj\u202c \u2067עברית\u2069\u200f\tb';
-    const kept = 'a2Jgpj \u2067עברית\u2069\u200f\tb';
+    const storedForm = 'a2Jgpj \u2067עברית\u2069\u200f\tb';
     const { metadata } = checkMetadata(
       {
         ...COMPLETE,
@@ -374,10 +374,10 @@ describe('metadata', () => {
       { strict: false, vocabularies },
     );
     expect(metadata).toMatchObject({
-      title: kept,
-      description: kept,
-      publisher: kept,
-      creators: [{ person_or_org: { family_name: kept } }],
+      title: storedForm,
+      description: storedForm,
+      publisher: storedForm,
+      creators: [{ person_or_org: { family_name: storedForm } }],
     });
   });
 

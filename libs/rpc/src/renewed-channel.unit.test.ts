@@ -4,16 +4,16 @@ import { renewedChannel } from './renewed-channel.ts';
 
 /** Channels that become ready under control of the test. */
 function openedChannels() {
-  const opened: { isClosed: boolean; settle(failure?: Error): void }[] = [];
+  const opened: { isClosed: boolean; finish(failure?: Error): void }[] = [];
   const open = (): GrpcClient => {
-    const state = { isClosed: false, settle: (_failure?: Error): void => undefined };
+    const state = { isClosed: false, finish: (_failure?: Error): void => undefined };
     opened.push(state);
     const channel: Pick<GrpcClient, 'close' | 'waitForReady'> = {
       close: () => {
         state.isClosed = true;
       },
-      waitForReady: (_deadline, told) => {
-        state.settle = told;
+      waitForReady: (_deadline, notified) => {
+        state.finish = notified;
       },
     };
     return channel as GrpcClient;
@@ -25,11 +25,11 @@ test('a channel whose renewal failed once is closed with its last call, after th
   const { opened, open } = openedChannels();
   const channels = renewedChannel(open, 0);
   const long = channels.borrow();
-  opened[1]?.settle(new Error('not ready in time'));
+  opened[1]?.finish(new Error('not ready in time'));
   expect(opened.map(({ isClosed }) => isClosed)).toEqual([false, true]);
 
   const short = channels.borrow();
-  opened[2]?.settle();
+  opened[2]?.finish();
   short.giveBack();
   expect(opened.map(({ isClosed }) => isClosed)).toEqual([false, true, false]);
   long.giveBack();

@@ -105,10 +105,10 @@ async function failureOf(work: Promise<unknown>): Promise<object> {
 
 describe('rpc between two processes', () => {
   test('carries the request, the principal and the whole answer', async () => {
-    const seen: unknown[] = [];
+    const received: unknown[] = [];
     const { port } = await start({
       ResolvePublications: async ({ publicationIds }, call) => {
-        seen.push(call.principal, call.method, call.signal.aborted);
+        received.push(call.principal, call.method, call.signal.aborted);
         return {
           decisions: publicationIds.map((publicationId) => ({ publicationId, decision: 'DECISION_ABORTED' })),
         };
@@ -121,7 +121,11 @@ describe('rpc between two processes', () => {
         { publicationId: 'b', decision: 'DECISION_ABORTED' },
       ],
     });
-    expect(seen).toEqual([principal, 'knowledge.packages.v1.PublicationsService/ResolvePublications', false]);
+    expect(received).toEqual([
+      principal,
+      'knowledge.packages.v1.PublicationsService/ResolvePublications',
+      false,
+    ]);
   });
 
   test('carries an error with its kind, issues, code and time to wait', async () => {

@@ -30,8 +30,8 @@ test.each([
   ],
   [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c' }, { TRACES: true, METRICS: false }],
 ])('of %j only that signal is sent', (env, expected) => {
-  const asked = Object.fromEntries(
+  const requested = Object.fromEntries(
     (['TRACES', 'METRICS'] as const).map((name) => [name, isAskedFor(name, env)]),
   );
-  expect(asked).toEqual(expected);
+  expect(requested).toEqual(expected);
 });

@@ -6,11 +6,11 @@ test('texts of others cannot control the terminal or change the direction of tex
   const stream = { write: (text: string) => written.push(text), isTTY: true };
   const { print, note, status } = createTerminal(stream, stream);
   const hostile = 'a\u001b[2J\u009b2J\u0007\u007f\u202egpj\u2066\t漢\nb';
-  const shown = 'a\\u001b[2J\\u009b2J\\u0007\\u007f\\u202egpj\\u2066\t漢\nb';
+  const printed = 'a\\u001b[2J\\u009b2J\\u0007\\u007f\\u202egpj\\u2066\t漢\nb';
   print(hostile);
   note(hostile);
   status(hostile);
-  expect(written).toEqual([`${shown}\n`, `\r\u001b[K${shown}\n`, `\r\u001b[K${shown}`]);
+  expect(written).toEqual([`${printed}\n`, `\r\u001b[K${printed}\n`, `\r\u001b[K${printed}`]);
 });
 
 test('JSON stays the same value', () => {

@@ -9,13 +9,13 @@ import { SupervisedPart } from './supervised-part.ts';
 
 describe('supervised part', () => {
   let folder: string;
-  let said: string[];
+  let messages: string[];
   let launched: number[];
   let part: SupervisedPart | undefined;
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'kr-supervision-'));
-    said = [];
+    messages = [];
     launched = [];
   });
   afterEach(async () => {
@@ -45,7 +45,7 @@ describe('supervised part', () => {
   function supervise(script: string): SupervisedPart {
     part = new SupervisedPart(scripted(script), {
       onLaunch: (_, pid) => launched.push(pid),
-      onProgress: (sentence) => said.push(sentence.replaceAll(folder, '…')),
+      onProgress: (sentence) => messages.push(sentence.replaceAll(folder, '…')),
     });
     return part;
   }
@@ -55,10 +55,10 @@ describe('supervised part', () => {
     await supervised.start();
     for (const round of [1, 2]) {
       supervised.kill('SIGKILL');
-      await until(() => said.filter((sentence) => sentence === 'part is back').length === round);
+      await until(() => messages.filter((sentence) => sentence === 'part is back').length === round);
     }
-    expect({ said, differ: new Set(launched).size, current: supervised.pid === launched[2] }).toEqual({
-      said: Array(2)
+    expect({ messages, differ: new Set(launched).size, current: supervised.pid === launched[2] }).toEqual({
+      messages: Array(2)
         .fill(['part ended (signal SIGKILL); starting it again. Its log: …/part.log', 'part is back'])
         .flat(),
       differ: 3,
@@ -108,17 +108,17 @@ describe('supervised part', () => {
     await supervised.start();
     const began = Date.now();
     await supervised.stop(300);
-    expect({ pid: supervised.pid, inTime: Date.now() - began < 30_000, said }).toEqual({
+    expect({ pid: supervised.pid, inTime: Date.now() - began < 30_000, messages }).toEqual({
       pid: undefined,
       inTime: true,
-      said: [],
+      messages: [],
     });
   });
 
   test('stays down when it is stopped while it waits to start again', async () => {
     const supervised = supervise('echo up; sleep 2');
     await supervised.start();
-    await until(() => said.length > 0);
+    await until(() => messages.length > 0);
     await supervised.stop(1_000);
     const atStop = launched.length;
     await new Promise((resolve) => setTimeout(resolve, 500));
