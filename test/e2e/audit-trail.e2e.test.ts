@@ -239,7 +239,7 @@ test.each([
   const { code, out, err } = await kr(draft.id);
   expect({ code, err, lines: out.trim().split('\n').length }).toEqual({
     code: 0,
-    err: '2 of 2 found\n',
+    err: '2 of 2 entries\n',
     lines: 3,
   });
   expect(out).toMatch(new RegExp(`draft\\.delete +${draft.id} +user ${authorId} +\\{`));

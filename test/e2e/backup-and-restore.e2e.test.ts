@@ -160,9 +160,9 @@ describe('kr admin restore', () => {
   const manifest = () => join(backup, 'manifest.json');
   const anObject = async () => (await filesOf(join(backup, 'files', 'objects')))[0] as string;
   test.each([
-    { name: 'a flipped byte of a table', file: table, change: flip, says: 'draft.copy.gz is not what was' },
+    { name: 'a flipped byte of a table', file: table, change: flip, says: 'draft.copy.gz is damaged' },
     { name: 'a missing table', file: table, change: unlink, says: 'draft.copy.gz is missing' },
-    { name: 'a flipped byte of an object', file: anObject, change: flip, says: 'is not what was written' },
+    { name: 'a flipped byte of an object', file: anObject, change: flip, says: 'is damaged' },
     { name: 'a missing object', file: anObject, change: unlink, says: 'is missing' },
     {
       name: 'a changed manifest',
@@ -176,7 +176,7 @@ describe('kr admin restore', () => {
       change: (file: string) => rewrite(file, '"format": 1', '"format": 2'),
       says: 'this release reads up to 1',
     },
-    { name: 'no manifest', file: manifest, change: unlink, says: 'is no backup' },
+    { name: 'no manifest', file: manifest, change: unlink, says: 'is not a backup' },
   ])('refuses $name before it changes anything', async ({ file, change, says }) => {
     const path = await file();
     const kept = join(folder, 'kept');

@@ -231,7 +231,7 @@ test('the command names what it cannot replay', async () => {
     unknown_ids: [999_999],
   });
   const said = async (...args: string[]) => (await kr(...args)).err;
-  expect(await said('replay')).toContain('Give the ids of dead letters, or --all.');
+  expect(await said('replay')).toContain('Pass the ids of dead letters, or --all.');
   expect(await said('replay', 'x', '--service', 'files')).toContain('Not an id of a dead letter: x');
   expect(await said('replay', '1')).toContain('name it with --service');
   expect(await said('list', '--service', 'gateway')).toContain(

@@ -147,7 +147,7 @@ describe('kr admin publications list', () => {
     };
     expect([await wrong('--state', 'STUCK'), await wrong('--older-than', 'long')]).toEqual([
       [2, expect.stringContaining('Allowed choices are PREPARING, COMMITTED, ABORTED, DONE, ABORT_DONE')],
-      [2, expect.stringContaining('It is a number with a unit, such as 30s, 5m, 2h or 1d.')],
+      [2, expect.stringContaining('Expected a number with a unit, such as 30s, 5m, 2h or 1d.')],
     ]);
   });
 

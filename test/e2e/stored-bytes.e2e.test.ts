@@ -153,7 +153,7 @@ describe('kr admin files verify', () => {
     wrong[54_321] = (wrong[54_321] ?? 0) ^ 0x80;
     await writeFile(path, wrong);
     const { code, out, err } = await kr('files', 'verify', '--now');
-    expect([code, err]).toEqual([1, '1 of 20 objects are not as they were stored.\n']);
+    expect([code, err]).toEqual([1, '1 of 20 objects are damaged.\n']);
     expect(out).toContain(`corrupt ${await objectOf(published, '7.bin')} (100 kB)`);
     expect(out).toContain(`    ${published.id} 7.bin\n`);
     const report = await krJson<Report>('files', 'verify');

@@ -112,8 +112,8 @@ test.each<[args: string[], code: number, err: string]>([
   [['create', 'zoe', '--expires', '36501d'], 1, 'Use 0 to 36500 days.'],
   [['disable', 'unknown'], 1, 'No user has the name unknown.'],
   [['tokens', 'unknown'], 1, 'No user has the name unknown.'],
-  [['revoke-token', 'tester'], 1, 'Give the ids of tokens, or --all.'],
-  [['revoke-token', 'tester', '--all', 'x'], 1, 'Give the ids of tokens, or --all.'],
+  [['revoke-token', 'tester'], 1, 'Pass the ids of tokens, or --all.'],
+  [['revoke-token', 'tester', '--all', 'x'], 1, 'Pass the ids of tokens, or --all.'],
   [['revoke-token', 'tester', 'x'], 1, 'Not the id of a token.'],
 ])('kr admin user %j is refused', async (args, code, err) => {
   const answer = await kr(...args);

@@ -26,7 +26,7 @@ import { EVENT_CONSUMERS } from './settings/call-as-operator.ts';
 import { parseBytes } from './terminal/format-bytes.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
-export interface AdminSurroundings {
+export interface AdminContext {
   terminal: Terminal;
   /** The base of relative paths. */
   cwd: string;
@@ -35,7 +35,7 @@ export interface AdminSurroundings {
 }
 
 /** `kr admin`: the commands of operators. */
-export function addAdminCommands(program: Command, { terminal, cwd, dataDirs }: AdminSurroundings): void {
+export function addAdminCommands(program: Command, { terminal, cwd, dataDirs }: AdminContext): void {
   const admin = program
     .command('admin')
     .description('Operate a system: users, files, publications, search, backups.');
@@ -94,7 +94,7 @@ function addUserCommands(admin: Command, terminal: Terminal): void {
     .action((name: string, ids: string[], options: AdminOptions & { all: boolean }) =>
       revokeUserTokens(terminal, name, ids, options),
     );
-  add(users, 'audit-log <name>', 'Show what operators did to a user, the latest first.')
+  add(users, 'audit-log <name>', 'Show the changes that operators made to a user, newest first.')
     .option('--limit <n>', 'entries, 1 to 1000', wholeNumber(1, 1_000), 100)
     .action((name: string, options: AdminOptions & { limit: number }) =>
       showUserAuditLog(terminal, name, options),
@@ -142,15 +142,15 @@ function addFilesCommands(admin: Command, terminal: Terminal): void {
 
 function addIndexCommands(admin: Command, terminal: Terminal): void {
   const index = admin.command('search').description('The search index.');
-  add(index, 'status', 'Show what the index is, how far it is behind, and what was done with it.').action(
+  add(index, 'status', 'Show the engine, documents, lag, and the latest reindex and comparison.').action(
     (options: AdminOptions) => showIndex(terminal, options),
   );
   add(index, 'reindex', 'Build the index beside the live one, which it then replaces.')
-    .option('--no-wait', 'do not wait for its end')
+    .option('--no-wait', 'do not wait until it is complete')
     .addHelpText('after', REINDEX_HELP)
     .action((options: AdminOptions & { wait: boolean }) => reindex(terminal, options));
   add(index, 'drift', 'Compare the index with the entities of the services.')
-    .option('--repair', 'mend what differs', false)
+    .option('--repair', 'repair the differences', false)
     .addHelpText('after', DRIFT_HELP)
     .action((options: AdminOptions & { repair: boolean }) => checkDrift(terminal, options));
   add(index, 'repair', 'The same as drift --repair.')
@@ -162,7 +162,7 @@ function addDeadLetterCommands(admin: Command, terminal: Terminal): void {
   const letters = admin.command('dead-letters').description('Events that a service could not handle.');
   const service = () =>
     new Option('--service <name>', 'only those of one service (default: all)').choices(EVENT_CONSUMERS);
-  add(letters, 'list', 'List dead letters, the oldest first.')
+  add(letters, 'list', 'List dead letters, oldest first.')
     .addOption(service())
     .option('--limit <n>', 'dead letters per service, 1 to 1000', wholeNumber(1, 1_000), 100)
     .action((options: DeadLetterOptions & { limit: number }) => listDeadLetters(terminal, options));
@@ -184,7 +184,7 @@ function addDoiCommands(admin: Command, terminal: Terminal): void {
   add(dois, 'retry [doi...]', 'Send DOIs again; without arguments all refused ones.').action(
     (names: string[], options: AdminOptions) => retryDois(terminal, names, options),
   );
-  add(dois, 'reconcile', 'Compare every DOI with DataCite and send again what differs.').action(
+  add(dois, 'reconcile', 'Compare every DOI with DataCite and resend DOIs that differ.').action(
     (options: AdminOptions) => reconcileDois(terminal, options),
   );
 }
@@ -239,9 +239,9 @@ remain valid, and tokens are valid again when the user is enabled: revoke them w
 kr admin user revoke-token NAME --all.`;
 
 const REINDEX_HELP = `
-Searches and changes go on all the while, and the new index replaces the old
-one at one moment. Interrupting this command does not stop it: kr admin search status
-shows how far it is. After a crash of the service it begins again by itself.`;
+Searches and changes continue meanwhile, and the new index replaces the old one at one
+moment. Interrupting this command does not stop the reindex; kr admin search status shows
+its progress. After a crash the service restarts it.`;
 
 const DRIFT_HELP = `
 A first difference may be an event in flight, so entities are compared again after all
@@ -278,13 +278,13 @@ const BACKUP_HELP = `
 The system may be in use: all databases are copied as of one moment, during which
 publishing waits for some milliseconds, then the files that they name. Uploads in
 progress are left out. The folder appears when the backup is complete. Files are
-hard-linked if the file system can, so copy the folder to another disk.`;
+hard-linked if the file system supports it, so copy the folder to another disk.`;
 
 const RESTORE_HELP = `
 The whole backup is verified before anything is changed. The services must be stopped.
 Keys and passwords of the backup are used if the folder has none yet. A folder that
 --data-dir names is created if it does not exist.
-docs/operations.md describes the next steps.`;
+docs/operations/backup-and-upgrade.md describes the next steps.`;
 
 const MIGRATE_HELP = `
 The first process of a service that starts applies its migrations; the others wait.

@@ -5,7 +5,7 @@ import { parseTimeSpan } from './terminal/time-span.ts';
 export function timeSpan(text: string): number {
   const ms = parseTimeSpan(text);
   if (ms === undefined)
-    throw new InvalidArgumentError('It is a number with a unit, such as 30s, 5m, 2h or 1d.');
+    throw new InvalidArgumentError('Expected a number with a unit, such as 30s, 5m, 2h or 1d.');
   return ms;
 }
 
@@ -18,6 +18,6 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
     if (value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
+    throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
   };
 }

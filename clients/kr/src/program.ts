@@ -41,8 +41,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramContext): C
     createApiClient({
       ...settings,
       signal,
-      onRetry: (reason, waitMs) =>
-        terminal.note(`${reason}; trying again in ${(waitMs / 1_000).toFixed(1)} s`),
+      onRetry: (reason, waitMs) => terminal.note(`${reason}; retrying in ${(waitMs / 1_000).toFixed(1)} s`),
     });
   const storedLogin = loginFile(env);
   const dataDirs = (dataDir: string | undefined): string[] =>

@@ -197,7 +197,7 @@ describe('kr package load', () => {
     };
     const { code, err } = await kr(['package', 'load', 'flood', '--publish']);
     expect({ code, isDue }).toEqual({ code: 0, isDue: false });
-    expect(err).toContain('trying again in');
+    expect(err).toContain('retrying in');
     expect(stored()).toEqual(LOADED);
   });
 
@@ -212,7 +212,7 @@ describe('kr package load', () => {
     };
     const { code, err } = await kr(['package', 'load', 'flood']);
     expect(code).toBe(0);
-    expect(err).toContain('trying again in');
+    expect(err).toContain('retrying in');
     expect(repository.requests.filter((request) => /^POST .*method\.md\/tus$/.test(request))).toHaveLength(1);
     expect(repository.offsets).toEqual([0, 16_777_216]);
   });
@@ -268,7 +268,7 @@ describe('kr package load', () => {
     const { code, err } = await kr(['package', 'load', 'flood', '--publish']);
     expect(code).toBe(1);
     expect(err).toMatch(
-      /publish failed with 400: A validation error occurred\.\n {2}metadata\.title: Missing data for required field\.\n {2}abcde-00001 files\.enabled: No files\.\nDrafts that were made and stay: abcde-0000\d, abcde-0000\d, abcde-0000\d\n$/,
+      /publish failed with 400: A validation error occurred\.\n {2}metadata\.title: Missing data for required field\.\n {2}abcde-00001 files\.enabled: No files\.\nDrafts that were created and still exist: abcde-0000\d, abcde-0000\d, abcde-0000\d\n$/,
     );
   });
 
@@ -352,7 +352,7 @@ describe('kr get, search and download', () => {
   test('search prints a line for each hit, the count apart', async () => {
     const id = await loaded();
     const { code, out, err } = await kr(['search', 'Gauges'], { KR_TOKEN: '' });
-    expect({ code, out, err }).toEqual({ code: 0, out: `${id}  record     Gauges\n`, err: '1 of 1 found\n' });
+    expect({ code, out, err }).toEqual({ code: 0, out: `${id}  record     Gauges\n`, err: '1 of 1 hits\n' });
   });
 
   test('download stores the same bytes and skips existing files', async () => {
@@ -387,7 +387,7 @@ describe('kr get, search and download', () => {
       request.endsWith('large.bin/content') ? { status: 200, body: 'damaged' } : undefined;
     const { code, err } = await kr(['download', id, '--to', 'here']);
     expect(code).toBe(1);
-    expect(err).toContain('"large.bin": it did not arrive');
+    expect(err).toContain('"large.bin": it was not downloaded');
     expect((await readdir(join(folder, 'here'))).sort()).toEqual(['ä b.txt']);
     await expect(stat(join(folder, 'here/large.bin'))).rejects.toThrow('ENOENT');
   });
@@ -400,7 +400,7 @@ describe('kr get, search and download', () => {
     expect({ code, err }).toEqual({
       code: 1,
       err: expect.stringContaining(
-        `1 of 3 files were not downloaded:\n  "../escaped": this is no name for a file in ${join(folder, 'here')}\n`,
+        `1 of 3 files were not downloaded:\n  "../escaped": not a valid file name in ${join(folder, 'here')}\n`,
       ),
     });
     expect((await readdir(join(folder, 'here'))).sort()).toEqual(['large.bin', 'ä b.txt']);
@@ -601,7 +601,7 @@ describe('kr', () => {
     await write('data/runtime.json', { base_url: repository.baseUrl, admin: {} });
     const local = { KR_BASE_URL: '', KR_TOKEN: '' };
     const { code, err } = await kr(['search', 'nothing', '--data-dir', 'data'], local);
-    expect({ code, err }).toEqual({ code: 0, err: '0 of 0 found\n' });
+    expect({ code, err }).toEqual({ code: 0, err: '0 of 0 hits\n' });
   });
 
   test.each([

@@ -44,14 +44,14 @@ export async function writeManifest(folder: string, manifest: Manifest): Promise
 export async function readManifest(folder: string): Promise<Manifest> {
   const file = join(folder, FILE);
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new Error(`${folder} is no backup: ${file} cannot be read (${cause.code}).`, { cause });
+    throw new Error(`${folder} is not a backup: ${file} cannot be read (${cause.code}).`, { cause });
   });
   const { sha256, ...manifest } = parse(text, file);
   if (typeof manifest.format === 'number' && manifest.format > FORMAT)
     throw new Error(
       `${folder} is of format ${manifest.format}, made by release ${manifest.release}; this release reads up to ${FORMAT}.`,
     );
-  if (sha256 !== digestOf(manifest)) throw new Error(`${file} is damaged: it is not what was written.`);
+  if (sha256 !== digestOf(manifest)) throw new Error(`${file} is damaged: its checksum differs.`);
   return manifest;
 }
 
@@ -59,7 +59,7 @@ function parse(text: string, file: string): Manifest & { sha256: unknown } {
   try {
     return Object(JSON.parse(text));
   } catch (cause) {
-    throw new Error(`${file} is damaged: it is no JSON.`, { cause });
+    throw new Error(`${file} is damaged: it is not valid JSON.`, { cause });
   }
 }
 

@@ -49,7 +49,7 @@ export async function problemOfPart(
 ): Promise<string | undefined> {
   const found = await digestFile(join(folder, path), 'sha256');
   if (found === undefined) return `${path} is missing`;
-  return found.bytes === bytes && found.digest === sha256 ? undefined : `${path} is not what was written`;
+  return found.bytes === bytes && found.digest === sha256 ? undefined : `${path} is damaged`;
 }
 
 /** Undefined when there is no such file. */

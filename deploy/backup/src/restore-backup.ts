@@ -57,5 +57,5 @@ async function assertFree(
     if (stored.length > 0) holds.push(`the files in ${filesFolder}`);
   }
   if (holds.length > 0 && !isReplacing)
-    throw new Error(`There is data already, which --replace replaces: ${holds.join(', ')}.`);
+    throw new Error(`There is existing data; --replace overwrites it: ${holds.join(', ')}.`);
 }

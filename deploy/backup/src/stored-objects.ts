@@ -141,7 +141,7 @@ async function problemOf(
   const found = await digestFile(objectPath(join(folder, FILES), id), algorithm);
   if (found === undefined) return isNeeded ? `object ${id} is missing` : undefined;
   const isRight = found.bytes === bytes && found.digest === digest;
-  return isRight ? undefined : `object ${id} is not what was written`;
+  return isRight ? undefined : `object ${id} is damaged`;
 }
 
 /** The mark of a store; undefined where it has none. */

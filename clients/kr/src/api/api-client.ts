@@ -190,7 +190,7 @@ function parseJson(text: string, { method, target }: ApiRequest): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new CliError(`${method} ${target} answered something other than JSON: is the base URL right?`);
+    throw new CliError(`${method} ${target} did not return JSON: check the base URL`);
   }
 }
 

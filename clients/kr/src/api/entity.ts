@@ -38,7 +38,7 @@ export const COLLECTIONS: Record<EntityKind, string> = { record: '/api/records',
 /** A link by name, for entities and file entries alike. @throws CliError when the answer has none */
 export function linkOf(of: Pick<Entity, 'links'>, name: string): string {
   const link = of.links[name];
-  if (link === undefined) throw new CliError(`the answer of the service has no link "${name}"`);
+  if (link === undefined) throw new CliError(`the response has no link "${name}"`);
   return link;
 }
 

@@ -42,7 +42,7 @@ export async function auditLog(
     JSON.stringify(entry.metadata),
   ]);
   for (const line of table([['WHEN', 'WHAT', 'VERSION', 'WHO', 'WITH'], ...rows])) terminal.print(line);
-  terminal.note(`${hits.length} of ${total} found`);
+  terminal.note(`${hits.length} of ${total} entries`);
 }
 
 /** The kind of a deleted entity is unknown, so both are tried. */

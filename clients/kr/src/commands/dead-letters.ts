@@ -45,7 +45,7 @@ export async function replayDeadLetters(
   ids: readonly string[],
   { service, all, json, dataDirs }: DeadLetterOptions & { all: boolean },
 ): Promise<void> {
-  if (all === ids.length > 0) throw new CliError('Give the ids of dead letters, or --all.');
+  if (all === ids.length > 0) throw new CliError('Pass the ids of dead letters, or --all.');
   const wrong = ids.filter((id) => !/^\d{1,18}$/.test(id));
   if (wrong.length > 0) throw new CliError(`Not an id of a dead letter: ${wrong.join(', ')}`);
   if (ids.length > 0 && service === undefined)

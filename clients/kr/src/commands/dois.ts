@@ -55,7 +55,7 @@ export async function retryDois(
   }
   if (json) terminal.print(JSON.stringify({ retried, unknown: [...unknown] }, null, 2));
   else terminal.print(`${retried} sent again`);
-  if (unknown.size > 0) throw new CliError(`No such DOI here: ${[...unknown].join(', ')}`);
+  if (unknown.size > 0) throw new CliError(`Unknown DOI: ${[...unknown].join(', ')}`);
 }
 
 /** `kr admin doi reconcile`: compares every DOI with DataCite and sends again what differs. */

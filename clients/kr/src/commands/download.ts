@@ -112,7 +112,7 @@ async function locate(entry: FileEntry, folder: string): Promise<Target> {
   const path = resolve(folder, entry.key);
   const inside = relative(folder, path);
   if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside))
-    throw new CliError(`this is no name for a file in ${folder}`);
+    throw new CliError(`not a valid file name in ${folder}`);
   return { entry, path, isThere: (await checksumOf(path).catch(() => undefined)) === entry.checksum };
 }
 
@@ -146,7 +146,7 @@ async function fetchFile(
     if (checksum !== entry.checksum) throw new Error(`it is ${checksum} instead of ${entry.checksum}`);
   } catch (error) {
     advance(-received);
-    throw error instanceof CliError ? error : new CliError(`it did not arrive: ${String(error)}`);
+    throw error instanceof CliError ? error : new CliError(`it was not downloaded: ${String(error)}`);
   }
 }
 

@@ -40,8 +40,8 @@ export async function importVocabulary(
   const report = { type, added: terms.length - replaced, replaced, refused };
   if (options.json) terminal.print(JSON.stringify(report, null, 2));
   else {
-    for (const { entry, reason } of refused) terminal.note(`entry ${entry} is left out: ${reason}`);
-    terminal.print(`${type}: ${report.added} added, ${replaced} replaced, ${refused.length} left out`);
+    for (const { entry, reason } of refused) terminal.note(`entry ${entry} is skipped: ${reason}`);
+    terminal.print(`${type}: ${report.added} added, ${replaced} replaced, ${refused.length} skipped`);
   }
 }
 
@@ -68,6 +68,6 @@ async function readAdded(file: string): Promise<VocabularyTerm[]> {
   try {
     return JSON.parse(text) as VocabularyTerm[];
   } catch {
-    throw new CliError(`${file} is no JSON; mend or remove it, then import again`);
+    throw new CliError(`${file} is not valid JSON; repair or remove it, then import again`);
   }
 }

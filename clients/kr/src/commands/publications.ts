@@ -32,7 +32,7 @@ export async function listPublications(terminal: Terminal, options: ListOptions)
   if (publications.length === 0)
     return terminal.note(nothingFound(states, open && state === undefined, olderThanMs));
   for (const line of table([HEADINGS, ...publications.map(cells)])) terminal.print(line);
-  if (hasMore) terminal.note(`There are more than these ${limit}; --limit shows more of them.`);
+  if (hasMore) terminal.note(`More than ${limit} match; --limit shows more.`);
 }
 
 /** The text for an empty list. */

@@ -41,5 +41,5 @@ export async function search(
       `${hit.id}  ${kindOf(hit).padEnd(7)}  ${hit.metadata.publication_date ?? ''}  ${hit.metadata.title ?? ''}`,
     );
   }
-  terminal.note(`${hits.length} of ${total} found`);
+  terminal.note(`${hits.length} of ${total} hits`);
 }

@@ -23,7 +23,8 @@ export async function createUser(
   name: string,
   { admin, token, expires, json, dataDirs }: CreateUserOptions,
 ): Promise<void> {
-  if (expires === 0) throw new CliError('A token has to be valid for a while: --expires 0s is none.');
+  if (expires === 0)
+    throw new CliError('The lifetime of a token must be more than 0: --expires 12h, 30d or never.');
   const request = {
     name,
     isAdmin: admin,
@@ -114,7 +115,7 @@ export async function revokeUserTokens(
   ids: readonly string[],
   { all, json, dataDirs }: AdminOptions & { all: boolean },
 ): Promise<void> {
-  if (all === ids.length > 0) throw new CliError('Give the ids of tokens, or --all.');
+  if (all === ids.length > 0) throw new CliError('Pass the ids of tokens, or --all.');
   const { tokenIds } = await callAsOperator('identity', dataDirs, (identity, caller) =>
     identity.revokeTokens({ name, tokenIds: [...ids] }, caller),
   );

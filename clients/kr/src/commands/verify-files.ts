@@ -35,7 +35,7 @@ export async function verifyFiles(terminal: Terminal, options: VerifyOptions): P
   if (json) terminal.print(JSON.stringify(reportJson(report), null, 2));
   else for (const line of lines(report)) terminal.print(line);
   if (now && BigInt(report.damaged) > 0n)
-    throw new CliError(`${report.damaged} of ${report.objects} objects are not as they were stored.`);
+    throw new CliError(`${report.damaged} of ${report.objects} objects are damaged.`);
 }
 
 function read(dataDirs: readonly string[]): Promise<ReadFixityReportResponse__Output> {

