@@ -28,7 +28,9 @@ export async function ensureConsumer(
       max_deliver: -1,
       max_ack_pending: MAX_ACK_PENDING,
     });
-  } else if (String(existing.config.filter_subjects) !== String(filter_subjects)) {
+  } else if (
+    String(existing.config.filter_subjects ?? existing.config.filter_subject) !== String(filter_subjects)
+  ) {
     await consumers.update(STREAM, durable, { filter_subjects });
   }
   return jetstream(connection).consumers.get(STREAM, durable);
