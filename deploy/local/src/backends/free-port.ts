@@ -3,16 +3,16 @@ import { createServer } from 'node:net';
 import { claimPort } from './claimed-port.ts';
 
 /** Below the range from which systems take the ports of outgoing connections, so that a restart finds its port free. */
-const LOWEST = 20_000;
-const HIGHEST = 32_000;
+const MIN_PORT = 20_000;
+const MAX_PORT = 32_000;
 
 /** An unused TCP port of the loopback interface, claimed for this process. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
-    const port = randomInt(LOWEST, HIGHEST);
+    const port = randomInt(MIN_PORT, MAX_PORT);
     if (claimPort(port) && (await portProblem(port)) === undefined) return port;
   }
-  throw new Error(`No free port between ${LOWEST} and ${HIGHEST}.`);
+  throw new Error(`No free port between ${MIN_PORT} and ${MAX_PORT}.`);
 }
 
 /** Several free ports, all different. */
