@@ -73,7 +73,7 @@ describe('the start command', () => {
 
   test('prints the base URL, a token and a first command that works', async () => {
     const { base_url, user, token } = await readJson('credentials.json');
-    const command = `curl -H 'Authorization: Bearer ${token}' ${base_url}/api/user/packages`;
+    const command = `curl -H "Authorization: Bearer ${token}" ${base_url}/api/user/packages`;
     const answer = await fetch(`${base_url}/api/user/packages`, {
       headers: { authorization: `Bearer ${token}` },
     });

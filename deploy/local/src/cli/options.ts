@@ -19,7 +19,7 @@ export function parseStartOptions(args: readonly string[], print: (text: string)
     .addOption(
       new Option('--log-level <level>').choices(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
     )
-    .option('--no-demo-user', 'make no first user')
+    .option('--no-demo-user', 'create no first user')
     .addHelpText('after', HELP)
     .configureOutput({ writeOut: print, writeErr: print })
     .showHelpAfterError('"npm start -- --help" lists the options.')
@@ -30,7 +30,7 @@ export function parseStartOptions(args: readonly string[], print: (text: string)
 }
 
 const HELP = `
-Everything listens on the loopback interface only. Logs lie in DIR/logs, one file for each part.`;
+Everything listens on the loopback interface only. Logs are in DIR/logs, one file per program.`;
 
 function portNumber(text: string): number {
   const port = Number(text);

@@ -10,7 +10,7 @@ interface Ready {
 
 /** The text for the user when the system is ready. */
 export function readyText({ baseUrl, seconds, dataDir, credentialsFile, first }: Ready): string {
-  const user = first === undefined ? [howToMakeUsers(dataDir)] : userLines(first, credentialsFile);
+  const user = first === undefined ? [userCommand(dataDir)] : userLines(first, credentialsFile);
   return [
     '',
     `Ready after ${seconds.toFixed(1)} s.`,
@@ -24,23 +24,18 @@ export function readyText({ baseUrl, seconds, dataDir, credentialsFile, first }:
   ].join('\n');
 }
 
-function howToMakeUsers(dataDir: string): string {
+function userCommand(dataDir: string): string {
   const where = dataDir === '.data' ? '' : ` --data-dir ${dataDir}`;
   return `  Users     npm run kr -- admin user create NAME${where}`;
 }
 
 function userLines(first: { credentials: Credentials; isNew: boolean }, file: string): string[] {
   const { base_url, user, token } = first.credentials;
-  const shownToken = first.isNew ? `${token} (shown this once; also in ${file})` : `in ${file}`;
-  const inCommand = first.isNew ? token : '$TOKEN';
   return [
     `  User      ${user}`,
-    `  Token     ${shownToken}`,
+    `  Token     ${first.isNew ? `${token} (also in ${file})` : `in ${file}`}`,
     '',
     '  Try:',
-    `    curl -H 'Authorization: Bearer ${inCommand}' ${base_url}/api/user/packages`.replaceAll(
-      "'",
-      inCommand === '$TOKEN' ? '"' : "'",
-    ),
+    `    curl -H "Authorization: Bearer ${first.isNew ? token : '$TOKEN'}" ${base_url}/api/user/packages`,
   ];
 }
