@@ -39,12 +39,13 @@ export type {
 export { newDraft, type Removal, relationsOf, removedError } from './model/entity.ts';
 export { type FileCounts, fileCounts, NO_FILES } from './model/files.ts';
 export { isEntityId, newEntityId } from './model/ids.ts';
-export type {
-  DiscardedDraft,
-  EntityKind,
-  Publication,
-  PublishedEntity,
-  SavedDraft,
+export {
+  type DiscardedDraft,
+  type EntityKind,
+  entityEvents,
+  type Publication,
+  type PublishedEntity,
+  type SavedDraft,
 } from './model/kind.ts';
 export type { Candidate } from './model/publication.ts';
 export { changeDraft, draftForChange } from './operations/change-draft.ts';

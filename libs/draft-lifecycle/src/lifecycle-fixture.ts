@@ -14,7 +14,7 @@ import { PrismaClient } from './gen/prisma/client.ts';
 import { lifecycleContext, lifecycleHandlers } from './lifecycle.ts';
 import type { FileCounts } from './model/files.ts';
 import { newEntityId } from './model/ids.ts';
-import type { EntityKind } from './model/kind.ts';
+import { type EntityKind, entityEvents } from './model/kind.ts';
 import { preparePublication } from './publication/prepare.ts';
 import { MIGRATIONS, sqlLifecycleStore } from './store/lifecycle-store.ts';
 
@@ -29,24 +29,13 @@ const RECORD: EntityKind = {
   extraFields: {},
   related: 'select null::text[] as of_draft, null::text[] as of_published',
   events: {
-    draftSaved: ({ id, parentId, revision }) =>
-      newEvent('knowledge.records.draft.saved', { id, parentId, revision }, { aggregateId: id, revision }),
-    draftDeleted: ({ id, parentId, revision, isPublished, packageIds }) =>
-      newEvent(
-        'knowledge.records.draft.deleted',
-        { id, parentId, revision, isPublished, packageIds: [...packageIds] },
-        { aggregateId: id, revision },
-      ),
+    ...entityEvents('record'),
     published: ({ id, parentId, revision }, { id: publicationId, packageId }) =>
       newEvent(
         'knowledge.records.record.published',
         { id, parentId, revision, publicationId, packageId },
         { aggregateId: id, revision },
       ),
-    changed: ({ id, parentId, revision }) =>
-      newEvent('knowledge.records.record.changed', { id, parentId, revision }, { aggregateId: id, revision }),
-    purged: ({ id, parentId, revision }) =>
-      newEvent('knowledge.records.record.purged', { id, parentId, revision }, { aggregateId: id, revision }),
   },
   hooks: {},
 };

@@ -1,4 +1,4 @@
-import { type EntityKind, relationsOf } from '@kr/draft-lifecycle';
+import { type EntityKind, entityEvents, relationsOf } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
 import { isRestricting, resourcesChanged, versionUpdate } from './resources/version-update.ts';
 
@@ -20,34 +20,15 @@ export const packageKind: EntityKind = {
   related: RELATED,
 
   events: {
-    draftSaved: ({ id, parentId, revision }) =>
-      newEvent('knowledge.packages.draft.saved', { id, parentId, revision }, { aggregateId: id, revision }),
+    ...entityEvents('package'),
     draftUpdated: (draft, now) => {
       const update = versionUpdate(draft, relationsOf(draft).draft, now);
       return isRestricting(update) ? [resourcesChanged(update)] : [];
     },
-    draftDeleted: ({ id, parentId, revision, isPublished, packageIds }) =>
-      newEvent(
-        'knowledge.packages.draft.deleted',
-        { id, parentId, revision, isPublished, packageIds: [...packageIds] },
-        { aggregateId: id, revision },
-      ),
     published: ({ id, parentId, revision }, { id: publicationId, recordIds }) =>
       newEvent(
         'knowledge.packages.package.published',
         { id, parentId, revision, publicationId, recordIds: [...recordIds] },
-        { aggregateId: id, revision },
-      ),
-    changed: ({ id, parentId, revision }) =>
-      newEvent(
-        'knowledge.packages.package.changed',
-        { id, parentId, revision },
-        { aggregateId: id, revision },
-      ),
-    purged: ({ id, parentId, revision }) =>
-      newEvent(
-        'knowledge.packages.package.purged',
-        { id, parentId, revision },
         { aggregateId: id, revision },
       ),
   },

@@ -1,4 +1,4 @@
-import { type EntityKind, publishChanges } from '@kr/draft-lifecycle';
+import { type EntityKind, entityEvents, publishChanges } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
 import { markPublishedWith, RELATED, removeRecord } from './store/package-relation-store.ts';
 
@@ -15,24 +15,13 @@ export const recordKind: EntityKind = {
   related: RELATED,
 
   events: {
-    draftSaved: ({ id, parentId, revision }) =>
-      newEvent('knowledge.records.draft.saved', { id, parentId, revision }, { aggregateId: id, revision }),
-    draftDeleted: ({ id, parentId, revision, isPublished, packageIds }) =>
-      newEvent(
-        'knowledge.records.draft.deleted',
-        { id, parentId, revision, isPublished, packageIds: [...packageIds] },
-        { aggregateId: id, revision },
-      ),
+    ...entityEvents('record'),
     published: ({ id, parentId, revision }, { id: publicationId, packageId }) =>
       newEvent(
         'knowledge.records.record.published',
         { id, parentId, revision, publicationId, packageId },
         { aggregateId: id, revision },
       ),
-    changed: ({ id, parentId, revision }) =>
-      newEvent('knowledge.records.record.changed', { id, parentId, revision }, { aggregateId: id, revision }),
-    purged: ({ id, parentId, revision }) =>
-      newEvent('knowledge.records.record.purged', { id, parentId, revision }, { aggregateId: id, revision }),
   },
 
   hooks: {

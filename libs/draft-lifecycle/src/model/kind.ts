@@ -1,5 +1,5 @@
 import type { Sql } from '@kr/database';
-import type { OutboxEvent } from '@kr/event-bus';
+import { newEvent, type OutboxEvent } from '@kr/event-bus';
 import type { OpenDraft } from './entity.ts';
 
 /** An entity that a publication has just made visible. */
@@ -29,7 +29,7 @@ export interface DiscardedDraft {
   isPublished: boolean;
   /** True when nothing is left of the parent either. */
   isParentGone: boolean;
-  /** The package versions that held it. */
+  /** The package versions that contained it. */
   packageIds: readonly string[];
 }
 
@@ -76,9 +76,46 @@ export interface EntityKind {
 
   /** Called inside the transaction of the change, after it. */
   hooks: {
-    /** Answers with the package versions that held it, for the event. */
+    /** Returns the package versions that contained it, for the event. */
     draftDeleted?(tx: Sql, draft: Pick<DiscardedDraft, 'id' | 'isPublished'>): Promise<readonly string[]>;
     /** Called once for each publication, with all entities that it made visible here. */
     published?(tx: Sql, entities: readonly PublishedEntity[], publication: Publication): Promise<void>;
+  };
+}
+
+const SUBJECTS = {
+  record: {
+    saved: 'knowledge.records.draft.saved',
+    deleted: 'knowledge.records.draft.deleted',
+    changed: 'knowledge.records.record.changed',
+    purged: 'knowledge.records.record.purged',
+  },
+  package: {
+    saved: 'knowledge.packages.draft.saved',
+    deleted: 'knowledge.packages.draft.deleted',
+    changed: 'knowledge.packages.package.changed',
+    purged: 'knowledge.packages.package.purged',
+  },
+} as const;
+
+/** The events that are alike for both kinds. */
+export function entityEvents(
+  name: EntityKind['name'],
+): Pick<EntityKind['events'], 'draftSaved' | 'draftDeleted' | 'changed' | 'purged'> {
+  const { saved, deleted, changed, purged } = SUBJECTS[name];
+  const stateEvent =
+    (subject: typeof saved | typeof changed | typeof purged) =>
+    ({ id, parentId, revision }: SavedDraft) =>
+      newEvent(subject, { id, parentId, revision }, { aggregateId: id, revision });
+  return {
+    draftSaved: stateEvent(saved),
+    draftDeleted: ({ id, parentId, revision, isPublished, packageIds }) =>
+      newEvent(
+        deleted,
+        { id, parentId, revision, isPublished, packageIds: [...packageIds] },
+        { aggregateId: id, revision },
+      ),
+    changed: stateEvent(changed),
+    purged: stateEvent(purged),
   };
 }

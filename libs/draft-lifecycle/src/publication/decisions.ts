@@ -56,7 +56,6 @@ async function reveal({ kind, store, now }: LifecycleDeps, tx: Sql, participant:
   const { publicationId, packageId } = participant;
   const publication: Publication = { id: publicationId, packageId, recordIds: [] };
   const published = await store.revealStaged(tx, publicationId, now());
-  // The previous release did not send the actor.
   const actor = participant.actor ?? actorOf(servicePrincipal('packages', publicationId));
   const metadata = { publication: publicationId, ...(packageId !== '' && { package: packageId }) };
   await store.appendChangeLog(tx, {

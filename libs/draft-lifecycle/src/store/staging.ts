@@ -168,7 +168,7 @@ export interface Participant extends Fence {
   stagedIds: readonly string[];
   unchangedIds: readonly string[];
   issues: readonly Issue[];
-  /** The actor; null if unknown: before the vote, or from the previous release. */
+  /** The caller who publishes; null without a vote. */
   actor: Actor | null;
 }
 

@@ -1,12 +1,10 @@
 import { toActorMessage } from '@kr/audit-trail';
 import { servicePrincipal } from '@kr/caller';
-import type { definitions, PreparePublicationResponse__Output } from '@kr/contracts';
+import type { definitions } from '@kr/contracts';
 import { around } from '@kr/failpoint';
 import type { Client } from '@kr/rpc';
-import { ServiceError } from '@kr/service-error';
 import { type Participant, type Publication, sealedIds, showsRelated } from './publication.ts';
 import type { Participants } from './publish-ports.ts';
-import type { FileManifest } from './publish-saga.ts';
 
 export interface ParticipantClients {
   /** Restricts drafts of a restricted package that are not restricted yet. */
@@ -50,10 +48,7 @@ export function participants(
         { timeoutMs },
       );
       if (!reply.isSealed) return { outcome: 'blocked' };
-      const manifests = reply.buckets.map(({ entityId, entries, pending, totalBytes, keys }) => {
-        return { entityId, entries, pending, totalBytes, keys };
-      });
-      return { outcome: 'sealed', manifests };
+      return { outcome: 'sealed', manifests: reply.buckets };
     }),
 
     prepare: around('publish.prepare', async (publication, ids, manifests) => {
@@ -70,7 +65,7 @@ export function participants(
           ids: [...ids],
           ifRevision: publication.ifRevision ?? 0,
           actor: actor === null ? null : toActorMessage(actor),
-          manifests: manifests.filter((manifest) => requested.has(manifest.entityId)).map(message),
+          manifests: manifests.filter((manifest) => requested.has(manifest.entityId)),
           inParts: resourceIds.length > 1,
         },
         principalOf(publication),
@@ -78,10 +73,7 @@ export function participants(
       );
       const { remainingIds } = reply;
       const bytes = Number(reply.bytes);
-      if (reply.isPrepared) {
-        assertAgreed(publication, ids, reply);
-        return { outcome: 'prepared', stagedIds: reply.stagedIds, remainingIds, bytes };
-      }
+      if (reply.isPrepared) return { outcome: 'prepared', stagedIds: reply.stagedIds, remainingIds, bytes };
       if (reply.blockedBy !== '') return { outcome: 'blocked' };
       const issues = reply.issues.map(({ field, messages, record }) => {
         return record === '' ? { field, messages } : { field, messages, record };
@@ -93,28 +85,7 @@ export function participants(
   };
 }
 
-/**
- * A records service of the previous release treats a call about the rest as a repeat, and agrees to the
- * earlier request.
- *
- * @throws ServiceError `unavailable`: another replica may know better
- */
-function assertAgreed(
-  { resourceIds }: Publication,
-  ids: readonly string[],
-  { stagedIds, unchangedIds, remainingIds }: PreparePublicationResponse__Output,
-): void {
-  if (ids.length === resourceIds.length) return;
-  const spokenOf = new Set([...stagedIds, ...unchangedIds, ...remainingIds]);
-  if (ids.every((id) => spokenOf.has(id))) return;
-  throw new ServiceError('unavailable', 'The service is temporarily unavailable.', { retryAfterMs: 1_000 });
-}
-
-/** The publication's id as the request id: every log line of every service that belongs to it is found by it. */
+/** Log lines of all services have the publication's id as their request id. */
 function principalOf({ id }: Publication) {
   return servicePrincipal('packages', id);
-}
-
-function message({ entityId, entries, pending, totalBytes, keys }: FileManifest) {
-  return { entityId, entries, pending, totalBytes, keys: [...keys] };
 }

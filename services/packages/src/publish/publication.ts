@@ -43,7 +43,7 @@ export interface Publication {
   readonly decidedAt: Date | null;
   readonly refusal: Refusal | null;
   readonly requestedBy: string;
-  /** The same in full, for the trail; null in rows of the previous release. */
+  /** The same in full, for the trail; null for ids that were aborted without a row. */
   readonly actor: Actor | null;
   /** Of a resource alone: the revision that its draft must have, if the caller named one. */
   readonly ifRevision?: number;

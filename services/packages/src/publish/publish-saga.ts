@@ -15,7 +15,7 @@ export interface FileManifest {
   readonly entries: number;
   readonly pending: number;
   readonly totalBytes: string;
-  readonly keys: readonly string[];
+  readonly keys: string[];
 }
 
 export interface PublishLimits {

@@ -6,12 +6,51 @@ import type {
   ReadPublicationRequest__Output,
   ReadPublicationResponse,
 } from '@kr/contracts';
+import type { Sql } from '@kr/database';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { validate as isUuid } from 'uuid';
 import type { PackagesContext } from '../context.ts';
-import { PUBLICATION_STATES, type Refusal } from './publication.ts';
-import { listReports, type PublicationReport, readReport } from './publication-reports.ts';
+import { PUBLICATION_STATES, type Publication, type Refusal } from './publication.ts';
+import { PUBLICATION_COLUMNS } from './publication-store.ts';
+
+/** A publication with all its columns. */
+interface PublicationReport extends Publication {
+  readonly snapshot: unknown;
+  readonly finishedAt: Date | null;
+}
+
+const REPORT_COLUMNS = `${PUBLICATION_COLUMNS}, snapshot, finished_at as "finishedAt"`;
+
+interface PublicationFilter {
+  /** None: any. */
+  readonly states: readonly string[];
+  readonly createdBefore: Date;
+  readonly limit: number;
+}
+
+/** The youngest first: ids of publications grow with time. */
+async function listReports(
+  sql: Sql,
+  { states, createdBefore, limit }: PublicationFilter,
+): Promise<PublicationReport[]> {
+  return sql.$queryRawUnsafe(
+    `select ${REPORT_COLUMNS} from publication
+     where created_at <= $1::timestamptz and (cardinality($2::text[]) = 0 or state = any($2::text[]))
+     order by id desc limit $3::int`,
+    createdBefore.toISOString(),
+    states,
+    limit,
+  );
+}
+
+async function readReport(sql: Sql, id: string): Promise<PublicationReport | undefined> {
+  const [row] = await sql.$queryRawUnsafe<PublicationReport[]>(
+    `select ${REPORT_COLUMNS} from publication where id = $1::uuid`,
+    id,
+  );
+  return row;
+}
 
 /** @throws ServiceError `forbidden`: neither a user who operates the system nor a part of it */
 function assertOperator({ isAdmin, service }: Principal): void {
@@ -104,8 +143,8 @@ export function readPublication({ database, now }: Pick<PackagesContext, 'databa
       deadline: instant(report.deadline),
       decidedAt: instant(report.decidedAt),
       finishedAt: instant(report.finishedAt),
-      resourceIds: report.resourceIds,
-      publishedIds: report.publishedIds,
+      resourceIds: [...report.resourceIds],
+      publishedIds: [...report.publishedIds],
       snapshotJson: JSON.stringify(report.snapshot),
       refusal: report.refusal === null ? null : refusalMessage(report.refusal),
     };
