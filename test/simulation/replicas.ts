@@ -134,7 +134,6 @@ export function startPackages(
       coordinator,
       now,
       resumed: ({ state }) => trace.count(`publications taken over while ${state}`),
-      failed: () => trace.count('scans that failed'),
     }),
   );
   return {

@@ -11,6 +11,7 @@ export {
   unknownId,
 } from './context/context.ts';
 export type { OwnerLimits } from './context/owner-limits.ts';
+export { type Repeated, repeatedly } from './context/repeatedly.ts';
 export { bumpRevisions, publishChanges } from './events/revisions.ts';
 export {
   LIFECYCLE_CALLERS,
@@ -61,8 +62,6 @@ export { preparePublication } from './publication/prepare.ts';
 export {
   observeLocks,
   resolveOldLocks,
-  type StaleLockScanner,
-  type StaleLockScannerOptions,
   startStaleLockScanner,
 } from './publication/stale-locks.ts';
 export { validatePublication } from './publication/validate.ts';

@@ -387,18 +387,18 @@ describe('the number of statements', () => {
   });
 });
 
-describe('the janitor', () => {
-  test('settles old locks at once and on its timer, and leaves undecided ones', async () => {
+describe('the scanner of stale locks', () => {
+  test('resolves old locks at once and on its timer, and leaves undecided ones', async () => {
     const [one, two] = (await severalDrafts(2)) as [string, string];
     life.decisions.set('j1', 'aborted').set('j2', 'undecided');
     await life.prepare([one], 'j1');
     await life.prepare([two], 'j2');
     life.world.now = new Date(life.world.now.getTime() + 3_000);
-    const janitor = startStaleLockScanner(life.context, { intervalMs: 60_000 });
-    await janitor.stop();
+    const scanner = startStaleLockScanner(life.context, 60_000);
+    await scanner.stop();
     expect(await leftovers()).toEqual({ staged: 1, locked: 1, open: 1 });
     life.decisions.set('j2', 'committed');
-    await startStaleLockScanner(life.context, { intervalMs: 60_000 }).stop();
+    await startStaleLockScanner(life.context, 60_000).stop();
     expect(await leftovers()).toEqual({ staged: 0, locked: 0, open: 0 });
   });
 });

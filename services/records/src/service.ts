@@ -86,7 +86,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
       background: [
         folder,
         dois,
-        startStaleLockScanner(context, { intervalMs: config.scanEveryMs }),
+        startStaleLockScanner(context, config.scanEveryMs),
         observeLocks(context),
         startPurging(context, config.removalRetentionMs),
       ],

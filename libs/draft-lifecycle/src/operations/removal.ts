@@ -19,6 +19,7 @@ import {
   requirePublished,
   transact,
 } from '../context/context.ts';
+import { type Repeated, repeatedly } from '../context/repeatedly.ts';
 import { publishChanges } from '../events/revisions.ts';
 import { permit } from '../model/access.ts';
 import type { Entity } from '../model/entity.ts';
@@ -212,13 +213,10 @@ export async function purgeRemoved(context: LifecycleContext, retentionMs: numbe
 }
 
 /** Purges at once and every hour. */
-export function startPurging(context: LifecycleContext, retentionMs: number): { stop(): void } {
-  const run = () =>
-    void purgeRemoved(context, retentionMs).catch((err: unknown) => {
-      context.logger.warn({ err }, 'purging removed entities failed; the next run tries again');
-    });
-  run();
-  const timer = setInterval(run, EVERY_MS);
-  timer.unref();
-  return { stop: () => clearInterval(timer) };
+export function startPurging(context: LifecycleContext, retentionMs: number): Repeated {
+  return repeatedly(
+    EVERY_MS,
+    () => purgeRemoved(context, retentionMs),
+    (err) => context.logger.warn({ err }, 'purging removed entities failed; it is retried in an hour'),
+  );
 }

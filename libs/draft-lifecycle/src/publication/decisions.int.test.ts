@@ -23,21 +23,22 @@ async function stuck(publicationId: string): Promise<string> {
   return id;
 }
 
-test('what cannot be carried out is in doubt, and nothing else with it', async () => {
+test('only entities whose decision cannot be applied are in an unknown state', async () => {
   const [bad, good] = [await stuck('bad'), await committed('good')];
   const refs = [bad, good].map((id) => ({ id, form: 'FORM_PUBLISHED' as const }));
   const { results } = await life.handlers.ReadEntities({ refs }, callOf(OWNER));
   expect(results?.map(({ document, error }) => document?.id ?? error?.kind)).toEqual(['internal', good]);
 });
 
-test('an old lock that cannot be settled does not keep the others waiting', async () => {
+test('an old lock that cannot be resolved does not delay the others', async () => {
   await stuck('first');
   life.world.now = new Date(life.world.now.getTime() + 1);
   const id = await committed('second');
-  const janitor = startStaleLockScanner(life.context, { intervalMs: 50, ageMs: -1 });
+  life.world.now = new Date(life.world.now.getTime() + 3_000);
+  const scanner = startStaleLockScanner(life.context, 50);
   try {
     await until(async () => (await life.prisma.version.findUnique({ where: { id } }))?.visible === true);
   } finally {
-    await janitor.stop();
+    await scanner.stop();
   }
 });

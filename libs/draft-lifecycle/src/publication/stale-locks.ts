@@ -1,20 +1,11 @@
 import { around } from '@kr/failpoint';
 import { observeGauges } from '@kr/telemetry';
 import type { LifecycleContext } from '../context/context.ts';
-
-export interface StaleLockScanner {
-  /** Waits for a running round. */
-  stop(): Promise<void>;
-}
-
-export interface StaleLockScannerOptions {
-  /** Milliseconds between two scans (default 2000). */
-  intervalMs?: number;
-  /** Minimum age of queried locks in milliseconds (default 2000). */
-  ageMs?: number;
-}
+import { type Repeated, repeatedly } from '../context/repeatedly.ts';
 
 const BATCH = 100;
+/** Younger locks belong to publications in progress. */
+const LOCK_AGE_MS = 2_000;
 const SWEEP_EVERY_MS = 3_600_000;
 /** Milliseconds that rows of ended publications are stored, to answer repeated calls. */
 const RETENTION_MS = 30 * 86_400_000;
@@ -29,46 +20,18 @@ export async function resolveOldLocks(
 }
 
 /** Resolves old locks, at once and on a timer. Also deletes rows of publications that ended a month ago. */
-export function startStaleLockScanner(
-  context: LifecycleContext,
-  { intervalMs = 2_000, ageMs = 2_000 }: StaleLockScannerOptions = {},
-): StaleLockScanner {
+export function startStaleLockScanner(context: LifecycleContext, everyMs: number): Repeated {
   const { database, store, now, logger } = context;
-
   let nextSweepAt = 0;
-
-  async function round(): Promise<void> {
-    try {
-      const at = now().getTime();
-      if (at >= nextSweepAt) {
-        await store.deleteEnded(database, new Date(at - RETENTION_MS));
-        nextSweepAt = at + SWEEP_EVERY_MS;
-      }
-      await resolveOldLocks(context, ageMs);
-    } catch (error) {
-      logger.warn({ err: error }, 'old locks could not be resolved');
+  const scan = async (): Promise<void> => {
+    const at = now().getTime();
+    if (at >= nextSweepAt) {
+      await store.deleteEnded(database, new Date(at - RETENTION_MS));
+      nextSweepAt = at + SWEEP_EVERY_MS;
     }
-  }
-
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  // The pause begins when a round has ended: a coordinator that does not answer makes no queue.
-  const nextRound = async (): Promise<void> => {
-    await round();
-    if (isStopped) return;
-    timer = setTimeout(() => {
-      running = nextRound();
-    }, intervalMs);
-    timer.unref();
+    await resolveOldLocks(context, LOCK_AGE_MS);
   };
-  let running = nextRound();
-  return {
-    async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      await running;
-    },
-  };
+  return repeatedly(everyMs, scan, (err) => logger.warn({ err }, 'old locks could not be resolved'));
 }
 
 const GAUGES = {

@@ -1,7 +1,8 @@
 import type { Sql } from '@kr/database';
+import { type Repeated, repeatedly } from '@kr/draft-lifecycle';
 import { observeGauges, type Reading } from '@kr/telemetry';
 
-export interface DeletionDeps {
+export interface MaintenanceDeps {
   readonly database: Sql;
   now(): Date;
   failed(cause: unknown): void;
@@ -13,36 +14,25 @@ const EVERY_MS = 3_600_000;
 const BATCH = 5_000;
 
 /** Deletes publications that finished long ago, at once and every hour. Runs until stopped. */
-export function deleteOldPublications(deps: DeletionDeps): { stop(): void } {
-  void deleteOldOnce(deps);
-  const timer = setInterval(() => void deleteOldOnce(deps), EVERY_MS);
-  timer.unref();
-  return { stop: () => clearInterval(timer) };
+export function deleteOldPublications(deps: MaintenanceDeps): Repeated {
+  return repeatedly(EVERY_MS, () => deleteOldOnce(deps), deps.failed);
 }
 
 /** No participant queries them: all participants have applied a finished publication. */
-export async function deleteOldOnce({ database, now, failed }: DeletionDeps): Promise<void> {
+export async function deleteOldOnce({
+  database,
+  now,
+}: Pick<MaintenanceDeps, 'database' | 'now'>): Promise<void> {
   const before = new Date(now().getTime() - RETENTION_MS);
-  try {
-    for (let removed = BATCH; removed === BATCH; ) {
-      removed = await database.$executeRawUnsafe(
-        `delete from publication where id in (
-           select id from publication
-           where state in ('DONE', 'ABORT_DONE') and finished_at < $1::timestamptz limit ${BATCH}
-         )`,
-        before.toISOString(),
-      );
-    }
-  } catch (cause) {
-    // The next hour tries again.
-    failed(cause);
+  for (let removed = BATCH; removed === BATCH; ) {
+    removed = await database.$executeRawUnsafe(
+      `delete from publication where id in (
+         select id from publication
+         where state in ('DONE', 'ABORT_DONE') and finished_at < $1::timestamptz limit ${BATCH}
+       )`,
+      before.toISOString(),
+    );
   }
-}
-
-export interface ObservePublicationsDeps {
-  readonly database: Sql;
-  now(): Date;
-  failed(cause: unknown): void;
 }
 
 const OPEN_STATES = ['PREPARING', 'COMMITTED', 'ABORTED'] as const;
@@ -57,7 +47,7 @@ const GAUGES = {
 } as const;
 
 /** Metrics of unfinished publications, from one query over the few open rows per collection. */
-export function observePublications({ database, now, failed }: ObservePublicationsDeps): { stop(): void } {
+export function observePublications({ database, now, failed }: MaintenanceDeps): { stop(): void } {
   return observeGauges({
     meter: 'packages',
     gauges: GAUGES,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Principal } from '@kr/caller';
-import { getEntity, notFound, permit } from '@kr/draft-lifecycle';
+import { getEntity, notFound, permit, type Repeated } from '@kr/draft-lifecycle';
 import { around } from '@kr/failpoint';
 import { type ErrorKind, ServiceError } from '@kr/service-error';
 import { v7 as uuidv7 } from 'uuid';
@@ -16,14 +16,14 @@ import { decisionStore, publicationStore } from './publication-store.ts';
 import type { PublishDeps } from './publish.ts';
 import { findOwnCommitted } from './publish.ts';
 import type { ResolvePublicationsDeps } from './resume-publications.ts';
-import { type Resumption, resumePublications } from './resume-publications.ts';
+import { resumePublications } from './resume-publications.ts';
 
 /** The coordinator with everything around it that is not pure. */
 export interface Publishing {
   readonly publish: PublishDeps;
   readonly resolve: ResolvePublicationsDeps;
   readonly coordinator: Coordinator;
-  readonly resumption: Resumption;
+  readonly resumption: Repeated;
 }
 
 export function openPublishing(

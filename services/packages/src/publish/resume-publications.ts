@@ -1,4 +1,5 @@
 import type { ResolvePublicationsRequest__Output, ResolvePublicationsResponse } from '@kr/contracts';
+import { type Repeated, repeatedly } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { validate as isUuid } from 'uuid';
@@ -14,54 +15,29 @@ export interface ResumeDeps {
   failed(cause: unknown): void;
 }
 
-export interface Resumption {
-  /** May be called twice; waits for a running scan. */
-  stop(): Promise<void>;
-}
-
 const MAX_RESUMED = 20;
 
 /** Scans at once and then on a timer for publications without an owner, and runs them. */
-export function resumePublications(deps: ResumeDeps, everyMs: number): Resumption {
-  let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
-  let scan = Promise.resolve();
-
-  const resumed = new Set<Promise<unknown>>();
-  const nextScan = (): void => {
-    scan = resumeOnce(deps, resumed).finally(() => {
-      if (!isStopped) timer = setTimeout(nextScan, everyMs);
-    });
-  };
-  nextScan();
-  return {
-    stop: async () => {
-      isStopped = true;
-      clearTimeout(timer);
-      await scan;
-    },
-  };
+export function resumePublications(deps: ResumeDeps, everyMs: number): Repeated {
+  const running = new Set<Promise<unknown>>();
+  return repeatedly(everyMs, () => resumeOnce(deps, running), deps.failed);
 }
 
 /**
- * One scan. If the database cannot be reached, the next scan retries. `running` contains the publications resumed by earlier
- * scans, so that publications of this process's callers, however many, do not delay abandoned ones.
+ * One scan. `running` contains the publications resumed by earlier scans, so that publications of this process's callers,
+ * however many, do not delay abandoned ones.
  */
 export async function resumeOnce(
-  { decisions, coordinator, now, resumed, failed }: ResumeDeps,
+  { decisions, coordinator, now, resumed }: Omit<ResumeDeps, 'failed'>,
   running: Set<Promise<unknown>> = new Set(),
 ): Promise<void> {
   const room = MAX_RESUMED - running.size;
   if (room <= 0) return;
-  try {
-    for (const publication of await decisions.claim(room, now())) {
-      resumed(publication);
-      const { finished } = coordinator.run(publication);
-      running.add(finished);
-      void finished.finally(() => running.delete(finished));
-    }
-  } catch (cause) {
-    failed(cause);
+  for (const publication of await decisions.claim(room, now())) {
+    resumed(publication);
+    const { finished } = coordinator.run(publication);
+    running.add(finished);
+    void finished.finally(() => running.delete(finished));
   }
 }
 
