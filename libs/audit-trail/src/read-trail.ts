@@ -1,4 +1,4 @@
-import type { AuditTrail } from '@kr/contracts';
+import { type AuditTrail, timestamp } from '@kr/contracts';
 import type { Sql } from '@kr/database';
 import { toActorMessage } from './actor-message.ts';
 
@@ -40,10 +40,9 @@ export async function readTrail(sql: Sql, parentId: string, limit: number): Prom
 }
 
 function entryMessage(row: EntryRow): NonNullable<AuditTrail['entries']>[number] {
-  const ms = row.created_at.getTime();
   return {
     id: row.id,
-    createdAt: { seconds: Math.floor(ms / 1_000), nanos: (ms % 1_000) * 1_000_000 },
+    createdAt: timestamp(row.created_at),
     action: row.action,
     entityId: row.entity_id,
     actor: toActorMessage({

@@ -12,3 +12,4 @@ export {
 } from './events.ts';
 export type * from './gen/messages.ts';
 export type { MessageCodec } from './message-codec.ts';
+export { timestamp } from './timestamp.ts';

@@ -1,4 +1,4 @@
-import type { AccessLink } from '@kr/contracts';
+import { type AccessLink, timestamp } from '@kr/contracts';
 import { parseInstant } from '@kr/instant';
 import { type Issue, ServiceError } from '@kr/service-error';
 import type { TokenMint } from './tokens/link-token.ts';
@@ -135,14 +135,8 @@ export function toLinkMessage(link: Link, mint: TokenMint): AccessLink {
   return {
     id: link.linkId,
     permission: link.permission,
-    createdAt: toTimestamp(link.createdAt),
-    expiresAt: link.expiresAt === null ? null : toTimestamp(link.expiresAt),
+    createdAt: timestamp(link.createdAt),
+    expiresAt: link.expiresAt === null ? null : timestamp(link.expiresAt),
     token: mint.tokenOf(link) ?? '',
   };
-}
-
-function toTimestamp(instant: Date) {
-  const ms = instant.getTime();
-  const seconds = Math.floor(ms / 1_000);
-  return { seconds, nanos: (ms - seconds * 1_000) * 1_000_000 };
 }

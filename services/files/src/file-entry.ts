@@ -1,4 +1,4 @@
-import type { FileEntry as FileEntryMessage } from '@kr/contracts';
+import { type FileEntry as FileEntryMessage, timestamp } from '@kr/contracts';
 import type { Sql } from '@kr/database';
 
 /** One file of an entity, pending or completed. */
@@ -103,10 +103,4 @@ export function fileEntryMessage({ content, ...entry }: FileEntry): FileEntryMes
     bucketId: entry.bucketId,
     storageClass: 'S',
   };
-}
-
-function timestamp(instant: Date): { seconds: number; nanos: number } {
-  const ms = instant.getTime();
-  const seconds = Math.floor(ms / 1_000);
-  return { seconds, nanos: (ms - seconds * 1_000) * 1_000_000 };
 }

@@ -2,7 +2,6 @@ import type { Sql } from '@kr/database';
 import { appendEvents } from '@kr/event-bus';
 import type { LifecycleDeps } from '../context/context.ts';
 import type { SavedDraft } from '../model/kind.ts';
-import { loadEntities } from '../store/entities.ts';
 
 /**
  * Publishes that data besides the content of these entities has changed, such as a relation. Their change numbers
@@ -13,15 +12,20 @@ export async function publishChanges(
   tx: Sql,
   ids: readonly string[],
 ): Promise<void> {
-  const entities = await loadEntities(tx, ids);
-  const events = [...entities.values()].map(({ id, parent, draft, published }) => {
-    const revision = Math.max(draft?.revision ?? 0, published?.revision ?? 0);
-    return kind.events.changed({ id, parentId: parent.id, revision });
-  });
-  await appendEvents(tx, events);
+  if (ids.length === 0) return;
+  const rows = await tx.$queryRawUnsafe<RevisionRow[]>(
+    `select v.id, v.parent_id,
+            greatest(case when v.visible then v.revision else 0 end, coalesce(d.revision, 0)) as revision
+     from version v left join draft d on d.id = v.id where v.id = any($1::text[]) order by v.id`,
+    ids,
+  );
+  await appendEvents(
+    tx,
+    highest(rows).map((entity) => kind.events.changed(entity)),
+  );
 }
 
-interface TouchedRow {
+interface RevisionRow {
   id: string;
   parent_id: string;
   revision: bigint;
@@ -40,7 +44,7 @@ export async function bumpRevisions(
     'select id from version where parent_id = any($1::text[]) order by id for update',
     parentIds,
   );
-  const drafts = await tx.$queryRawUnsafe<TouchedRow[]>(
+  const drafts = await tx.$queryRawUnsafe<RevisionRow[]>(
     `update draft d set revision = d.revision + 1, updated_at = $2::timestamptz
      from version v where v.id = d.id and v.parent_id = any($1::text[])
      returning d.id, v.parent_id, d.revision`,
@@ -48,7 +52,7 @@ export async function bumpRevisions(
     now().toISOString(),
   );
   // `updated` stays: the published content was not edited.
-  const published = await tx.$queryRawUnsafe<TouchedRow[]>(
+  const published = await tx.$queryRawUnsafe<RevisionRow[]>(
     `update version set revision = revision + 1 where parent_id = any($1::text[]) and visible
      returning id, parent_id, revision`,
     parentIds,
@@ -59,7 +63,7 @@ export async function bumpRevisions(
   );
 }
 
-function highest(rows: readonly TouchedRow[]): SavedDraft[] {
+function highest(rows: readonly RevisionRow[]): SavedDraft[] {
   const byId = new Map<string, SavedDraft>();
   for (const { id, parent_id: parentId, revision } of rows) {
     const former = byId.get(id)?.revision ?? 0;

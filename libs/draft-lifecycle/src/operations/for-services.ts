@@ -1,17 +1,18 @@
 import { servicePrincipal } from '@kr/caller';
-import type {
-  AwaitEventsSentRequest__Output,
-  AwaitEventsSentResponse,
-  FetchForIndexRequest__Output,
-  FetchForIndexResponse,
-  FindDoisRequest__Output,
-  FindDoisResponse,
-  FindIdsRequest__Output,
-  FindIdsResponse,
-  IndexDocument,
-  ListIdsRequest__Output,
-  ListIdsResponse,
-  RemovedForm,
+import {
+  type AwaitEventsSentRequest__Output,
+  type AwaitEventsSentResponse,
+  type FetchForIndexRequest__Output,
+  type FetchForIndexResponse,
+  type FindDoisRequest__Output,
+  type FindDoisResponse,
+  type FindIdsRequest__Output,
+  type FindIdsResponse,
+  type IndexDocument,
+  type ListIdsRequest__Output,
+  type ListIdsResponse,
+  type RemovedForm,
+  timestamp,
 } from '@kr/contracts';
 import { effectiveAccess } from '@kr/metadata';
 import type { CallContext } from '@kr/rpc';
@@ -79,11 +80,6 @@ function indexDocument({ entity, form, content, json }: RenderedForm, now: Date)
     createdAt: timestamp(content.createdAt),
     updatedAt: timestamp(content.updatedAt),
   };
-}
-
-function timestamp(at: Date): { seconds: string; nanos: number } {
-  const ms = at.getTime();
-  return { seconds: String(Math.floor(ms / 1_000)), nanos: (((ms % 1_000) + 1_000) % 1_000) * 1_000_000 };
 }
 
 /**
