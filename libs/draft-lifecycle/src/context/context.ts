@@ -55,7 +55,7 @@ export interface LifecycleDeps {
 
 /** Outcome of querying publications. */
 export interface ResolveResult {
-  /** Something was applied, so that what was read before must be read again. */
+  /** A decision was applied, so entities must be read again. */
   isChanged: boolean;
   /** Publications whose decision is unknown or could not be applied, with the error for readers. */
   unknown: ReadonlyMap<string, ServiceError>;

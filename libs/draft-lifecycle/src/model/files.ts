@@ -40,10 +40,11 @@ export function filesOptions(
   before: StoredFiles | null,
   counts: FileCounts,
 ): { files: StoredFiles; issues: Issue[] } {
-  const kept = { ...DEFAULT_FILES, enabled: before?.enabled ?? true };
-  if (input === undefined) return { files: kept, issues: [] };
-  if (input === null) return { files: kept, issues: [issue('files', 'Field may not be null.')] };
-  if (!isJsonObject(input)) return { files: kept, issues: [issue('files._schema', 'Invalid input type.')] };
+  const defaults = { ...DEFAULT_FILES, enabled: before?.enabled ?? true };
+  if (input === undefined) return { files: defaults, issues: [] };
+  if (input === null) return { files: defaults, issues: [issue('files', 'Field may not be null.')] };
+  if (!isJsonObject(input))
+    return { files: defaults, issues: [issue('files._schema', 'Invalid input type.')] };
 
   const { enabled, default_preview: preview, order } = input;
   const issues: Issue[] = [];
@@ -61,7 +62,7 @@ export function filesOptions(
   if (mustStay) issues.push(issue('files.enabled', FILES_PRESENT));
   return {
     files: {
-      enabled: mustStay || (typeof enabled === 'boolean' ? enabled : kept.enabled),
+      enabled: mustStay || (typeof enabled === 'boolean' ? enabled : defaults.enabled),
       default_preview: typeof preview === 'string' && preview !== '' ? preview : null,
       order: names,
     },

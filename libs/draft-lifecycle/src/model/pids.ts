@@ -40,19 +40,19 @@ export function checkPids(
     registered,
   }: { id: string; doiPrefix: string; before: StoredPids; registered: StoredPids },
 ): { pids: StoredPids; issues: Issue[] } {
-  const kept = { ...managedOf(before), ...registered };
+  const stored = { ...managedOf(before), ...registered };
   // Absent `pids` stay unchanged: a reserved DOI is removed by discarding it.
   if (input === undefined) return { pids: { ...before, ...registered }, issues: [] };
-  if (input === null) return { pids: kept, issues: [issue('pids', 'Field may not be null.')] };
-  if (!isJsonObject(input)) return { pids: kept, issues: [issue('pids._schema', 'Invalid input type.')] };
+  if (input === null) return { pids: stored, issues: [issue('pids', 'Field may not be null.')] };
+  if (!isJsonObject(input)) return { pids: stored, issues: [issue('pids._schema', 'Invalid input type.')] };
 
   const issues = Object.keys(input)
     .filter((scheme) => !SCHEMES.includes(scheme))
     .map((scheme) => issue(`pids.${scheme}.key`, 'Invalid persistent identifier scheme.'));
   const doi = input['doi'];
-  if (doi === undefined || isManagedDoi(registered['doi'])) return { pids: kept, issues };
+  if (doi === undefined || isManagedDoi(registered['doi'])) return { pids: stored, issues };
   const checked = checkDoi(doi, localDoi(id, doiPrefix), doiPrefix);
-  const { oai } = kept;
+  const { oai } = stored;
   const pids = { ...(checked.pid ? { doi: checked.pid } : {}), ...(oai ? { oai } : {}) };
   return { pids, issues: [...issues, ...checked.issues] };
 }
@@ -63,7 +63,7 @@ function managedOf(pids: StoredPids): StoredPids {
   );
 }
 
-/** A DOI as it was sent: kept with its problems where it has the shape of one at all. */
+/** A DOI from a body: stored with its problems if it has the form of one. */
 function checkDoi(input: unknown, own: StoredPid, doiPrefix: string): { pid?: StoredPid; issues: Issue[] } {
   if (!isJsonObject(input)) return { issues: [issue('pids.doi.value._schema', 'Invalid input type.')] };
   const issues = unknownKeys(input, ['identifier', 'provider', 'client', 'state'], 'pids.doi.value');

@@ -195,7 +195,7 @@ export async function readPublic(
   return { isPublic: true, id: entity.id, parentId: entity.parent.id, document };
 }
 
-/** The latest version that anybody may read, or else the latest one. */
+/** The latest public version, or else the latest one. */
 async function latestId({ database, now }: LifecycleContext, parentId: string): Promise<string> {
   const latest = async (canReadRestricted: boolean) =>
     (await loadVersionPage(database, parentId, { canReadRestricted, now: now(), size: 1 })).ids[0];

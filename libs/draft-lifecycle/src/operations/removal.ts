@@ -143,7 +143,7 @@ interface RemovalRow {
 }
 
 /**
- * RPC ListRemovals: the removed entities, the latest first. Callers who are no administrators see only entities that were public.
+ * RPC ListRemovals: the removed entities, the latest first. Only administrators see entities that were not public.
  */
 export function listRemovals({ database }: LifecycleContext) {
   return async (

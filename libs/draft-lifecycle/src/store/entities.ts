@@ -15,7 +15,7 @@ export interface DraftRow {
   d_updated_at: Date | null;
 }
 
-/** Of a table `draft` that was joined as `d`: what is small. */
+/** The small columns of a table `draft` that was joined as `d`. */
 const DRAFT_STATE = `
          d.revision as d_revision, d.locked_by as d_locked_by,
          d.restriction_revision as d_restriction_revision,
@@ -65,7 +65,7 @@ interface EntityRow extends DraftRow {
   of_published?: string[] | null;
 }
 
-// The versions of a parent are few and found by its index, so what is derived from them costs no second query.
+// The versions of a parent are few and indexed, so values derived from them need no second query.
 const select = (related?: string, documents = `v.document, ${DRAFT_COLUMNS}`) => `
   select v.id, v.parent_id, v.version_index, v.revision, v.draft_revision, v.created_at, v.updated_at, v.removal,
          p.owner_id, p.managed_by, p.was_managed, p.link_ids,
@@ -117,7 +117,7 @@ export async function lockEntities(sql: Sql, ids: readonly string[]): Promise<vo
   await sql.$queryRawUnsafe('select id from version where id = any($1::text[]) order by id for update', ids);
 }
 
-/** Keeps others from opening a version of this parent or changing what its versions share. */
+/** Locks a parent against new versions and changes of its shared state. */
 export async function lockParent(sql: Sql, parentId: string): Promise<void> {
   await sql.$queryRawUnsafe('select id from parent where id = $1 for update', parentId);
 }

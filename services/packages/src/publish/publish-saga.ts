@@ -1,5 +1,5 @@
 /**
- * One owner's drive of one publication, as a pure state machine: reserve → seal files → prepare records →
+ * One owner's run of one publication, as a pure state machine: reserve → seal files → prepare records →
  * commit point → notify the participants → done, or abort. No clock, database or RPC in here: instants arrive
  * with the inputs (epoch milliseconds) and `run-publication.ts` executes the effects.
  *
@@ -19,13 +19,13 @@ export interface FileManifest {
 }
 
 export interface PublishLimits {
-  /** How long to wait for another publication that holds one of the entities. */
+  /** Milliseconds to wait for another publication that has locked one of the entities. */
   readonly blockedMs: number;
   /** Milliseconds to retry an unreachable participant. */
   readonly reachMs: number;
-  /** Pause before a repeat. */
+  /** Milliseconds before a retry. */
   readonly retryMs: number;
-  /** How much the resources of one publication may be, as JSON in bytes. */
+  /** Maximum JSON bytes of the resources of one publication. */
   readonly maxBytes: number;
 }
 
@@ -33,7 +33,7 @@ export interface PublishLimits {
 interface Vote {
   readonly stagedIds: readonly string[];
   readonly issues: readonly Issue[];
-  /** Whether it refused, with or without issues. */
+  /** Whether it refused; a refusal may have no issues. */
   readonly isNo: boolean;
   readonly remainingIds: readonly string[];
   readonly bytes: number;
@@ -86,12 +86,12 @@ export type PublishState =
       readonly publication: Publication;
       readonly applied: readonly Participant[];
       readonly undelivered: readonly Participant[];
-      /** The answer to give when the records service was notified or did not respond; null: already given. */
+      /** The answer once the records service was notified or did not respond; null: answered already. */
       readonly answer: PublishAnswer | null;
     }
   /** All participants have applied; only the row is not updated yet. */
   | { readonly step: 'finishing'; readonly publication: Publication }
-  /** Nothing left to do for this owner; what is unfinished belongs to the next one. */
+  /** This owner has finished; the next owner does the remaining work. */
   | { readonly step: 'ended'; readonly publication: Publication };
 
 export type PublishInput =
@@ -121,7 +121,7 @@ export type PublishInput =
 export type PublishAnswer =
   | { readonly outcome: 'committed' }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
-  /** Another owner drives it: read its row. */
+  /** Another owner runs it: read its row. */
   | { readonly outcome: 'elsewhere' }
   /** The row cannot be read; the caller may retry. */
   | { readonly outcome: 'unknown' };

@@ -52,7 +52,7 @@ async function readReport(sql: Sql, id: string): Promise<PublicationReport | und
   return row;
 }
 
-/** @throws ServiceError `forbidden`: neither a user who operates the system nor a part of it */
+/** @throws ServiceError `forbidden`: the caller is neither a service nor an administrator */
 function assertOperator({ isAdmin, service }: Principal): void {
   if (!isAdmin && service === null) throw new ServiceError('forbidden', 'Permission denied.');
 }

@@ -172,7 +172,7 @@ async function notify(
   }
 }
 
-/** After the decision nothing may be undone: what cannot be written is left for the next owner. */
+/** A decision cannot be undone: if the write fails, the next owner repeats it. */
 async function finish(ports: PublishPorts, publication: Publication): Promise<PublishInput | undefined> {
   try {
     await ports.log.finish(publication, ports.now());

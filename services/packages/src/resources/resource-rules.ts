@@ -9,7 +9,7 @@ export interface Resource {
 /** The current package version. */
 export interface Holder {
   readonly parentId: string;
-  /** True for the draft of a published version: its resources are what was published. */
+  /** True for the draft of a published version, whose resources cannot change. */
   readonly isFrozen: boolean;
   readonly resourceIds: readonly string[];
 }
@@ -28,7 +28,7 @@ export const CANNOT_BE_ADDED = "This resource can't be associated with the packa
 const CANNOT_BE_REMOVED = "This resource can't be removed from the package.";
 const FOREIGN_DRAFT = "This record is a draft and can't be linked to the package as a resource.";
 
-/** Published resources of anybody and drafts that the package manages. Each resource once. */
+/** Accepts published resources of any owner, and drafts that the package manages. Each resource once. */
 export function judgeAdditions(holder: Holder, resources: readonly Resource[]): Judgement {
   return judge(resources, (resource) => {
     if (holder.isFrozen) return CANNOT_BE_ADDED;
