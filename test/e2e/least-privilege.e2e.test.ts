@@ -21,7 +21,7 @@ const CALLERS: readonly Caller[] = [...SERVICES, 'operator'];
 
 const OF_THE_INDEX = ['FetchForIndex', 'ListIds', 'AwaitEventsSent'];
 const OF_THE_OPERATOR = ['DescribeIndex', 'StartReindex', 'CheckDrift'];
-const OF_RECORDS = ['ForgetRecords', 'ListVersionResources'];
+const OF_RECORDS = ['RemoveDeletedRecords', 'ListVersionResources'];
 const OF_PEERS = ['FindIds', 'FindDois'];
 const OF_PUBLICATIONS = ['SealBuckets', 'DecideBuckets'];
 

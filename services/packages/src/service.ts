@@ -28,8 +28,8 @@ import { listPublications, readPublication } from './publish/reports.ts';
 import { resolvePublications } from './publish/resume-publications.ts';
 import { validate } from './publish/validate.ts';
 import { addResources, importResources, removeResources } from './resources/add-and-remove.ts';
-import { forgetRecords } from './resources/forget-records.ts';
 import { listResources, listVersionResources } from './resources/list-resources.ts';
+import { removeDeletedRecords } from './resources/remove-deleted-records.ts';
 import { SCHEMA } from './schema.ts';
 
 const PACKAGES_CALLERS: Callers<Definitions['packages']> = {
@@ -43,7 +43,7 @@ const PACKAGES_CALLERS: Callers<Definitions['packages']> = {
     'ListContextResources',
     'UpdateContext',
   ],
-  records: ['ForgetRecords', 'ListVersionResources'],
+  records: ['RemoveDeletedRecords', 'ListVersionResources'],
 };
 const PUBLICATIONS_CALLERS: Callers<Definitions['publications']> = {
   gateway: ['Publish', 'Validate'],
@@ -64,7 +64,7 @@ function packageRpcs(context: PackagesContext): Handlers<Definitions['packages']
     ListResources: listResources(context),
     ListContextResources: listContextResources(context),
     UpdateContext: updateContext(context),
-    ForgetRecords: forgetRecords(context),
+    RemoveDeletedRecords: removeDeletedRecords(context),
     ListVersionResources: listVersionResources(context),
   };
 }

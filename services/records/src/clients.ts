@@ -4,7 +4,7 @@ import type { LifecycleDeps } from '@kr/draft-lifecycle';
 import type { Client } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 
-type Packages = Pick<Client<typeof definitions.packages>, 'forgetRecords'>;
+type Packages = Pick<Client<typeof definitions.packages>, 'removeDeletedRecords'>;
 
 const REMOVE_MS = 2_000;
 
@@ -19,9 +19,11 @@ export function removeFromPackages(
   return async ({ id, packageIds }, requestId) => {
     if (packageIds.length === 0) return;
     const self = servicePrincipal('records', requestId);
-    await packages.forgetRecords({ ids: [id] }, self, { timeoutMs: REMOVE_MS }).catch((cause: unknown) => {
-      logger.warn({ err: cause, id }, 'the packages of a deleted resource are notified later');
-    });
+    await packages
+      .removeDeletedRecords({ ids: [id] }, self, { timeoutMs: REMOVE_MS })
+      .catch((cause: unknown) => {
+        logger.warn({ err: cause, id }, 'the packages of a deleted resource are notified later');
+      });
   };
 }
 

@@ -1,7 +1,7 @@
 import { servicePrincipal } from '@kr/caller';
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { PackagesContext } from '../context.ts';
-import { removeFromDrafts } from '../resources/forget-records.ts';
+import { removeFromDrafts } from '../resources/remove-deleted-records.ts';
 import { draftResourceIds } from '../store/resource-store.ts';
 
 /**

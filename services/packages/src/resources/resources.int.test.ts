@@ -178,7 +178,7 @@ describe('removing resources from a version', () => {
 
 describe('resources that are gone', () => {
   const forget = (ids: string[], principal = servicePrincipal('records')) =>
-    service.packages.forgetRecords({ ids }, principal);
+    service.packages.removeDeletedRecords({ ids }, principal);
 
   test('leave every draft that holds them, at once and once; what is published keeps them', async () => {
     const [one, other, shown] = [

@@ -95,14 +95,17 @@ export async function packagesFixture(): Promise<PackagesFixture> {
         key: KEY,
         defaultTimeoutMs: 60_000,
       });
-      const { forgetRecords, listVersionResources } = createClient(definitions.packages, as('records'));
+      const { removeDeletedRecords, listVersionResources } = createClient(
+        definitions.packages,
+        as('records'),
+      );
       const { resolvePublications } = createClient(definitions.publications, as('files'));
       const replica: Replica = {
         ...service,
         lifecycle: createClient(definitions.lifecycle, as('gateway')),
         packages: {
           ...createClient(definitions.packages, as('gateway')),
-          forgetRecords,
+          removeDeletedRecords,
           listVersionResources,
         },
         publications: { ...createClient(definitions.publications, as('gateway')), resolvePublications },

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => records.close());
 beforeEach(() => {
-  records.forgotten.length = 0;
+  records.removed.length = 0;
 });
 
 const NOTHING = { packageParentId: '', accessJson: Buffer.alloc(0), restrictionRevision: '0' };
@@ -32,8 +32,8 @@ test('a resource that goes leaves the packages that hold it, in one call before 
   await hold('p1', [id]);
   await hold('p2', [id]);
   await expect(discard(id, STRANGER)).rejects.toMatchObject({ kind: 'forbidden' });
-  expect(records.forgotten).toEqual([]);
-  expect([await discard(id), records.forgotten, await exists(id)]).toEqual([
+  expect(records.removed).toEqual([]);
+  expect([await discard(id), records.removed, await exists(id)]).toEqual([
     {},
     [{ ids: [id], requestId: OWNER.requestId }],
     false,
@@ -42,7 +42,7 @@ test('a resource that goes leaves the packages that hold it, in one call before 
 
 test('a resource that no package holds needs no call', async () => {
   const id = await records.create();
-  expect([await discard(id), records.forgotten, await exists(id)]).toEqual([{}, [], false]);
+  expect([await discard(id), records.removed, await exists(id)]).toEqual([{}, [], false]);
 });
 
 test('a published resource stays in its packages when its edit draft goes', async () => {
@@ -50,16 +50,16 @@ test('a published resource stays in its packages when its edit draft goes', asyn
   await records.publish([id]);
   await hold('p3', [id]);
   await records.handlers.EditPublished({ id, ifRevision: '0' }, callOf(OWNER));
-  expect([await discard(id), records.forgotten, await exists(id)]).toEqual([{}, [], true]);
+  expect([await discard(id), records.removed, await exists(id)]).toEqual([{}, [], true]);
 });
 
 test('a resource goes also when the packages service is away', async () => {
   const id = await records.create();
   await hold('p4', [id]);
-  const { forget } = records.packages;
-  records.packages.forget = async () => {
+  const { remove } = records.packages;
+  records.packages.remove = async () => {
     throw new ServiceError('unavailable', 'Away.');
   };
   expect([await discard(id), await exists(id)]).toEqual([{}, false]);
-  records.packages.forget = forget;
+  records.packages.remove = remove;
 });

@@ -1,5 +1,5 @@
 import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
-import type { ForgetRecordsRequest, VersionResources__Output } from '@kr/contracts';
+import type { RemoveDeletedRecordsRequest, VersionResources__Output } from '@kr/contracts';
 import { openDatabase } from '@kr/database';
 import {
   decidePublication,
@@ -59,14 +59,17 @@ export async function recordsFixture() {
   const logger = createLogger('records', { write: () => undefined });
   const packageIds = new Set<string>();
   const findOtherKind = async (ids: readonly string[]) => new Set(ids.filter((id) => packageIds.has(id)));
-  const forgotten: { ids: string[]; requestId: string }[] = [];
+  const removed: { ids: string[]; requestId: string }[] = [];
   const packages = {
-    forget: async (ids: readonly string[], requestId: string): Promise<void> => {
-      forgotten.push({ ids: [...ids], requestId });
+    remove: async (ids: readonly string[], requestId: string): Promise<void> => {
+      removed.push({ ids: [...ids], requestId });
     },
   };
-  const forgetRecords = async ({ ids = [] }: ForgetRecordsRequest, { requestId }: Principal) => {
-    await packages.forget(ids, requestId);
+  const removeDeletedRecords = async (
+    { ids = [] }: RemoveDeletedRecordsRequest,
+    { requestId }: Principal,
+  ) => {
+    await packages.remove(ids, requestId);
     return {};
   };
   const lifecycle = lifecycleContext({
@@ -84,7 +87,7 @@ export async function recordsFixture() {
     findIdsOfOtherKind: findOtherKind,
     ownerLimits: { maxDrafts: 1_000, maxMetadataBytes: 1_000_000_000 },
     findDoisOfOtherKind: async () => new Set(),
-    afterDelete: removeFromPackages({ forgetRecords }, logger),
+    afterDelete: removeFromPackages({ removeDeletedRecords }, logger),
     waitUntilRelayed: async () => true,
     wakeRelay: () => undefined,
     logger,
@@ -103,8 +106,8 @@ export async function recordsFixture() {
     packageIds,
     /** The resource lists that the packages service has. */
     versions,
-    /** The calls that the packages service received to forget records. */
-    forgotten,
+    /** The calls that the packages service received to remove deleted records. */
+    removed,
     /** Replies of the packages service; tests replace it. */
     packages,
     async create(principal = OWNER): Promise<string> {

@@ -1,5 +1,5 @@
 import { type Principal, servicePrincipal } from '@kr/caller';
-import type { ForgetRecordsRequest__Output, ForgetRecordsResponse } from '@kr/contracts';
+import type { RemoveDeletedRecordsRequest__Output, RemoveDeletedRecordsResponse } from '@kr/contracts';
 import { assertService } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
@@ -8,17 +8,17 @@ import { draftsWith } from '../store/resource-store.ts';
 import { changeResourcesWhenUnlocked } from './change-resources.ts';
 
 /**
- * RPC ForgetRecords.
+ * RPC RemoveDeletedRecords.
  *
  * @throws ServiceError
  *   - `forbidden`: the caller is no service
  *   - `conflict` (`draft_locked`): a package that contains one of them was being published for longer than 3 s
  */
-export function forgetRecords(context: PackagesContext) {
+export function removeDeletedRecords(context: PackagesContext) {
   return async (
-    { ids }: ForgetRecordsRequest__Output,
+    { ids }: RemoveDeletedRecordsRequest__Output,
     { principal }: CallContext,
-  ): Promise<ForgetRecordsResponse> => {
+  ): Promise<RemoveDeletedRecordsResponse> => {
     assertService(principal);
     await removeFromDrafts(context, ids, servicePrincipal('packages', principal.requestId));
     return {};
