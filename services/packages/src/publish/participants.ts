@@ -1,8 +1,9 @@
 import { toActorMessage } from '@kr/audit-trail';
 import { servicePrincipal } from '@kr/caller';
-import type { definitions } from '@kr/contracts';
+import type { definitions, PreparePublicationResponse__Output } from '@kr/contracts';
 import { around } from '@kr/failpoint';
 import type { Client } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
 import { type Participant, type Publication, sealedIds, showsRelated } from './publication.ts';
 import type { Participants } from './publish-ports.ts';
 
@@ -73,7 +74,10 @@ export function participants(
       );
       const { remainingIds } = reply;
       const bytes = Number(reply.bytes);
-      if (reply.isPrepared) return { outcome: 'prepared', stagedIds: reply.stagedIds, remainingIds, bytes };
+      if (reply.isPrepared) {
+        assertAgreed(publication, ids, reply);
+        return { outcome: 'prepared', stagedIds: reply.stagedIds, remainingIds, bytes };
+      }
       if (reply.blockedBy !== '') return { outcome: 'blocked' };
       const issues = reply.issues.map(({ field, messages, record }) => {
         return record === '' ? { field, messages } : { field, messages, record };
@@ -83,6 +87,22 @@ export function participants(
 
     notify: (participant, publication) => notify[participant](publication),
   };
+}
+
+/**
+ * An agreement to an earlier request says nothing about the ids of this one.
+ *
+ * @throws ServiceError `unavailable`: another replica may answer the request itself
+ */
+function assertAgreed(
+  { resourceIds }: Publication,
+  ids: readonly string[],
+  { stagedIds, unchangedIds, remainingIds }: PreparePublicationResponse__Output,
+): void {
+  if (ids.length === resourceIds.length) return;
+  const covered = new Set([...stagedIds, ...unchangedIds, ...remainingIds]);
+  if (ids.every((id) => covered.has(id))) return;
+  throw new ServiceError('unavailable', 'The service is temporarily unavailable.', { retryAfterMs: 1_000 });
 }
 
 /** Log lines of all services have the publication's id as their request id. */
