@@ -90,7 +90,7 @@ export function participants(
 }
 
 /**
- * An agreement to an earlier request says nothing about the ids of this one.
+ * An agreement to an earlier request is no vote about the ids of this one.
  *
  * @throws ServiceError `unavailable`: another replica may answer the request itself
  */
