@@ -24,8 +24,16 @@ function ticksOf(pid: number): number {
   return (user ?? 0) + (system ?? 0) + (childrenUser ?? 0) + (childrenSystem ?? 0);
 }
 
-/** The process and all its descendants. */
+/** The process and all its descendants; only the process itself if it has ended. */
 export function processTree(root: number): number[] {
-  const children = readFileSync(`/proc/${root}/task/${root}/children`, 'utf8').trim();
-  return [root, ...(children === '' ? [] : children.split(' ').flatMap((pid) => processTree(Number(pid))))];
+  return [root, ...childrenOf(root).flatMap(processTree)];
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+    return children === '' ? [] : children.split(' ').map(Number);
+  } catch {
+    return [];
+  }
 }

@@ -63,9 +63,9 @@ const reserve = (draft: Entity) => author.sure<Entity>('POST', link(draft, 'rese
 
 async function publishedWithDoi(
   title: string,
-  wishes: Parameters<typeof recordDocument>[1] = {},
+  options: Parameters<typeof recordDocument>[1] = {},
 ): Promise<WithDois> {
-  const json = document(title, wishes);
+  const json = document(title, options);
   const draft = await author.sure<Entity>('POST', '/records', { json });
   return (await publish(author, await reserve(draft))) as WithDois;
 }
@@ -198,8 +198,8 @@ describe('DOIs are registered with DataCite', () => {
     datacite.faults = (call) => faults[call % faults.length] ?? 'none';
     const records: Entity[] = [];
     for (let part = 0; part < 3; part += 1) {
-      const made = Array.from({ length: 5 }, (_, at) => publishedWithDoi(`Delta ${part}.${at}`));
-      records.push(...(await Promise.all(made)));
+      const batch = Array.from({ length: 5 }, (_, at) => publishedWithDoi(`Delta ${part}.${at}`));
+      records.push(...(await Promise.all(batch)));
     }
     const missing = () => records.filter((one) => stateOf(doiOf(one)) !== 'findable');
     await until(() => missing().length === 0, { timeoutMs: 120_000 });

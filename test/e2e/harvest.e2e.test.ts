@@ -64,15 +64,15 @@ describe('OAI-PMH', () => {
       for (const id of before.slice(1)) await remove(id);
       const child = spawn(python.python, [join(FOLDER, 'harvest.py'), `${system.baseUrl}/oai2d`, 'oai_dc']);
       let output = '';
-      let seen = 0;
+      let harvested = 0;
       child.stdout.on('data', (part) => {
         output += String(part);
       });
       child.stderr.on('data', (part) => {
-        seen += String(part).split('harvested').length - 1;
+        harvested += String(part).split('harvested').length - 1;
       });
       const ended = new Promise((done) => child.once('exit', done));
-      await until(() => seen > 0);
+      await until(() => harvested > 0);
       const added: string[] = [];
       const removed = published.slice(-5);
       for (const id of removed) {

@@ -147,6 +147,8 @@ describe.each([
     ])
       expect(embedded).toHaveProperty([name]);
     expect(embedded['@context']).toBe('https://schema.org');
+    // Google Dataset Search requires as much.
+    expect(String(embedded['description']).length).toBeGreaterThanOrEqual(50);
   });
 
   test('F3, A1: metadata and files are retrieved without credentials by the links in the metadata', async () => {
@@ -198,7 +200,7 @@ describe.each([
     expect(embedded[relation]).toContainEqual(expect.objectContaining({ '@id': other }));
   });
 
-  test('R1: the types of the resource and its files are named, and the sizes are right', async () => {
+  test('R1, R1.3: the type of the resource and the open format of its file are named, and the size is right', async () => {
     expect(embedded['@type']).toEqual(type);
     const [file] = embedded.distribution;
     expect(file).toMatchObject({ encodingFormat: 'text/csv', contentSize: `${CSV.length} B` });

@@ -58,6 +58,8 @@ beforeAll(async () => {
     'read me.md',
     Buffer.from('# Title\n\n<script>alert(4)</script> [x](javascript:y)'),
   );
+  const broken = { type: 'GeometryCollection', geometries: [{ type: 'LineString', coordinates: [1, 2] }, 3] };
+  await upload(author, draft, 'broken.geojson', Buffer.from(JSON.stringify(broken)));
   await upload(author, draft, 'report.pdf', Buffer.from('%PDF-1.4\n%%EOF\n'));
   record = await publish(author, draft);
   const { main: packageDraft } = await packageOfResources(author, 'Floods', 2);
@@ -201,6 +203,31 @@ describe('pages', () => {
     expect(loaded.map(([, url = '']) => url).filter((url) => !url.startsWith('/static/'))).toEqual([]);
   });
 
+  test('a shared link is previewed by OpenGraph, except that of an access link', async () => {
+    const { text } = await page(`/records/${record.id}`);
+    const openGraph = (html: string) =>
+      Object.fromEntries(
+        [...html.matchAll(/<meta property="og:(\w+)" content="([^"]*)">/g)].map(([, name, value]) => [
+          name,
+          value,
+        ]),
+      );
+    expect(openGraph(text)).toEqual({
+      title: 'Levels of the Danube',
+      type: 'website',
+      site_name: 'Knowledge Repository',
+      url: `${system.baseUrl}/records/${record.id}`,
+      description: expect.stringContaining('Daily levels.'),
+    });
+    const secret = await restrictedRecord();
+    const { token } = await author.sure<{ token: string }>('POST', `/records/${secret.id}/access/links`, {
+      json: { permission: 'view' },
+    });
+    const shared = await page(`/records/${secret.id}?token=${token}`);
+    expect(openGraph(shared.text)).not.toHaveProperty('url');
+    expect(openGraph((await page(`/records/${secret.id}`)).text)['title']).toBe('Restricted');
+  });
+
   test('hostile titles are text', async () => {
     const hostile = await publishedRecord(author, HOSTILE);
     const { text } = await page(`/records/${hostile.id}`);
@@ -215,6 +242,9 @@ describe('pages', () => {
     const markdown = await page(`/records/${record.id}/preview/${encodeURIComponent('read me.md')}`);
     expect(markdown.text).toContain('<h3>Title</h3>');
     expect(markdown.text).not.toMatch(/<script>alert|href="javascript/);
+    const broken = await page(`/records/${record.id}/preview/broken.geojson`);
+    expect(broken.status).toBe(200);
+    expect(broken.text).toContain('The file cannot be read as its name promises.');
     expect((await page(`/records/${record.id}/preview/missing.csv`)).status).toBe(404);
     expect((await page(`/records/${record.id}/preview/levels.csv/document`)).status).toBe(404);
     const pdf = await page(`/records/${record.id}/preview/report.pdf`);
@@ -256,6 +286,7 @@ describe('pages', () => {
 
     const removed = await page(`/records/${(await removedRecord()).id}`);
     expect(removed.status).toBe(410);
+    expect(removed.text).toContain('Reason: takedown request.');
     expect(removed.text).toContain('On request.');
     expect(removed.text).toContain('Withdrawn levels');
   });
@@ -334,8 +365,13 @@ describe('pages', () => {
     expect(feed.headers.get('content-type')).toContain('application/atom+xml');
     expect(feed.text).toContain(`<id>${system.baseUrl}/records/${record.id}</id>`);
     const index = await page('/sitemap.xml');
-    const [, month = ''] = /sitemap-(\d{4}-\d\d)\.xml/.exec(index.text) ?? [];
-    expect((await page(`/sitemap-${month}.xml`)).text).toContain(`/records/${record.id}</loc>`);
+    const [, month = '', changed = ''] =
+      /sitemap-(\d{4}-\d\d)\.xml<\/loc><lastmod>([^<]+)</.exec(index.text) ?? [];
+    const listed = (await page(`/sitemap-${month}.xml`)).text;
+    expect(listed).toContain(`/records/${record.id}</loc>`);
+    const changes = [...listed.matchAll(/<lastmod>([^<]+)</g)].map(([, at = '']) => at);
+    expect(changes.filter((at) => at > changed)).toEqual([]);
+    expect(changes).toContain(changed);
     const today = new Date().toISOString().slice(0, 10);
     expect((await page(`/sitemap-${today}.xml`)).text).toContain(`/records/${record.id}</loc>`);
     expect((await page('/sitemap-2026-13.xml')).status).toBe(404);
@@ -399,14 +435,14 @@ describe('pages', () => {
       const understood = JSON.parse(stdout);
       const title = { title: 'Levels of the Danube', isValid: true };
       expect(understood).toMatchObject({
-        signposting: { citeAs: 'https://doi.org/10.1234/levels', items: 3, linksets: 1 },
+        signposting: { citeAs: 'https://doi.org/10.1234/levels', items: 4, linksets: 1 },
         jsonLd: [{ '@type': 'Dataset', name: 'Levels of the Danube' }],
         datacite: title,
         bibtex: title,
         csl: title,
         ris: { title: 'Levels of the Danube' },
         dataciteErrors: [],
-        dataPackage: { title: 'Levels of the Danube', errors: [], resources: 3 },
+        dataPackage: { title: 'Levels of the Danube', errors: [], resources: 4 },
         ...(existsSync(SHAPES) ? { dcatAp: '' } : {}),
       });
     },

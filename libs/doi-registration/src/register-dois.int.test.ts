@@ -117,6 +117,8 @@ test('a call without an answer ends at the timeout and is repeated; other DOIs d
   await until(() => others.every((doi) => stateOf(doi) === 'findable'));
   expect(stateOf(hanging)).toBeUndefined();
   await until(() => stateOf(hanging) === 'findable', { timeoutMs: 120_000 });
+  // The row is written after DataCite has the DOI.
+  await until(async () => (await rowOf(hanging)).state === 'findable');
   const { attempts, last_error } = await rowOf(hanging);
   expect([attempts, last_error]).toEqual([0, null]);
 }, 180_000);

@@ -42,34 +42,34 @@ const MAX_PAUSE_MS = 3_600_000;
 export function startDoiRegistration(options: DoiRegistrationOptions): { stop(): Promise<void> } {
   const { database, logger, intervalMs } = options;
   const backlog = observeBacklog(options);
-  const underWay = new Set<Promise<void>>();
+  const running = new Set<Promise<void>>();
   const stopping = new AbortController();
 
   function start(row: DoiRow): void {
     const registration = registerDoi(options, row)
       .catch((error: unknown) => logger.warn({ err: error, doi: row.doi }, 'DOI state not stored'))
-      .finally(() => underWay.delete(registration));
-    underWay.add(registration);
+      .finally(() => running.delete(registration));
+    running.add(registration);
   }
   async function work(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
-        const free = PARALLEL - underWay.size;
+        const free = PARALLEL - running.size;
         for (const row of free === 0 ? [] : await claimDue(database, free)) start(row);
       } catch (error) {
         logger.warn({ err: error }, 'DOIs could not be registered');
       }
       // A call that hangs must not delay the others.
-      await Promise.race([...underWay, pause(intervalMs, stopping.signal)]);
+      await Promise.race([...running, pause(intervalMs, stopping.signal)]);
     }
-    await Promise.all(underWay);
+    await Promise.all(running);
   }
-  const running = work();
+  const worker = work();
   return {
     async stop() {
       backlog.stop();
       stopping.abort();
-      await running;
+      await worker;
     },
   };
 }

@@ -37,6 +37,11 @@ const json = (value: unknown): string => JSON.stringify(value, undefined, 2);
 
 /** All export formats, in the order of pages. */
 export const FORMATS: readonly Format[] = [
+  format('bibtex', ['application/x-bibtex'], 'BibTeX', 'bib', bibtex),
+  format('ris', ['application/x-research-info-systems'], 'RIS', 'ris', ris),
+  format('csl', ['application/vnd.citationstyles.csl+json'], 'CSL JSON', 'json', (entity, context) =>
+    json(cslItem(entity, context)),
+  ),
   format('json-ld', ['application/ld+json'], 'schema.org JSON-LD', 'jsonld', (entity, context) =>
     json(schemaOrg(entity, context)),
   ),
@@ -65,11 +70,6 @@ export const FORMATS: readonly Format[] = [
     ),
     profile: 'http://data.europa.eu/r5r/',
   },
-  format('csl', ['application/vnd.citationstyles.csl+json'], 'CSL JSON', 'json', (entity, context) =>
-    json(cslItem(entity, context)),
-  ),
-  format('bibtex', ['application/x-bibtex'], 'BibTeX', 'bib', bibtex),
-  format('ris', ['application/x-research-info-systems'], 'RIS', 'ris', ris),
   format('marcxml', ['application/marcxml+xml'], 'MARCXML', 'xml', marcXml),
   format('geojson', ['application/vnd.geo+json', 'application/geo+json'], 'GeoJSON', 'geojson', (entity) =>
     json(geoJsonFeature(entity)),

@@ -16,11 +16,21 @@ export {
   type Location,
   type Metadata,
   type Person,
-  type Titled,
 } from './document/entity.ts';
-export { doiUrl, instantOf, isRegistered, nameUrl, plainText, titleOf, urlOf } from './document/fields.ts';
+export {
+  doiUrl,
+  inLanguage,
+  instantOf,
+  isRegistered,
+  labelOf,
+  licenceUrl,
+  nameUrl,
+  plainText,
+  titleOf,
+  urlOf,
+} from './document/fields.ts';
 export type { FormatContext } from './document/format-context.ts';
-export { type Bounds, boundsOf, geometriesOf, pointsOf } from './document/places.ts';
+export { type Bounds, boundsOf, combinedGeometry, geometriesOf, pointsOf } from './document/places.ts';
 export {
   descriptions,
   EXPORT_MEDIA_TYPES,

@@ -156,6 +156,7 @@ describe('the description of the interface', () => {
       'q',
       'bbox',
       'sort',
+      'sortResources',
       'sortOwn',
       'size',
       'page',

@@ -41,7 +41,7 @@ const PDF_HEADERS = {
   'cache-control': 'private, no-cache',
 };
 
-const OAI_MOST_BYTES = 16_384;
+const MAX_OAI_BODY_BYTES = 16_384;
 
 /** Pages run our scripts only, load nothing from other hosts, and cannot be framed. */
 const PAGE_HEADERS = {
@@ -54,7 +54,7 @@ const PAGE_HEADERS = {
 
 /** Milliseconds for which a page that is the same for all readers may be sent again, and the bytes of all of them. */
 const CACHED_MS = 1_000;
-const MOST_CACHED_BYTES = 8 * 1024 * 1024;
+const MAX_CACHED_BYTES = 8 * 1024 * 1024;
 
 /** All pages and feeds as an Express application. */
 export function buildApp({
@@ -68,8 +68,8 @@ export function buildApp({
   const assets = loadAssets(join(import.meta.dirname, 'assets'), {
     'land.svg': `<svg xmlns="http://www.w3.org/2000/svg" viewBox="-180 -90 360 180"><path id="land" d="${landPath([-180, -90, 180, 90])}"/></svg>`,
   });
-  const cache = new LRUCache<string, SentPage>({
-    maxSize: MOST_CACHED_BYTES,
+  const cache = new LRUCache<string, RenderedPage>({
+    maxSize: MAX_CACHED_BYTES,
     sizeCalculation: ({ html }) => html.length + 512,
     ttl: CACHED_MS,
   });
@@ -101,7 +101,7 @@ export function buildApp({
       try {
         await answer(context, paramsOf(request), response);
       } catch (error) {
-        sendPage(response, sentPage(problemOf(error, context, logger), context));
+        sendPage(response, renderedPage(problemOf(error, context, logger), context));
       }
     };
   }
@@ -109,7 +109,7 @@ export function buildApp({
   type Read<Result> = (context: PageContext, params: Record<string, string>) => Promise<Result>;
   const page = (read: Read<Page>) =>
     handler(async (context, params, response) => {
-      sendPage(response, sentPage(await read(context, params), context));
+      sendPage(response, renderedPage(await read(context, params), context));
     });
   const text = (type: string, read: Read<string>, caching = 'public, max-age=300') =>
     handler(async (context, params, response) => {
@@ -138,8 +138,8 @@ export function buildApp({
   app.get('/doi/*doi', redirect(findByDoi));
   app.use('/api/iiif', iiifRoutes(contextOf));
   app.get('/oai2d', oai());
-  app.post('/oai2d', express.urlencoded({ limit: OAI_MOST_BYTES, extended: false }), (...posted) =>
-    oai(posted[0].body as Record<string, string>)(...posted),
+  app.post('/oai2d', express.urlencoded({ limit: MAX_OAI_BODY_BYTES, extended: false }), (...exchange) =>
+    oai(exchange[0].body as Record<string, string>)(...exchange),
   );
   app.get('/feed.atom', text('application/atom+xml', atomFeed));
   app.get('/sitemap.xml', text('application/xml', sitemapIndex));
@@ -226,9 +226,9 @@ export function buildApp({
       const cached = mayBeCached ? cache.get(key) : undefined;
       if (cached !== undefined) return sendPage(response, cached);
       const landing = await entityPage(kind, await repository.entity(kind, id), context);
-      const sent = sentPage(landing, context);
-      if (landing.publicOf !== undefined) cache.set(key, sent);
-      return sendPage(response, sent);
+      const rendered = renderedPage(landing, context);
+      if (landing.publicOf !== undefined) cache.set(key, rendered);
+      return sendPage(response, rendered);
     });
   }
 }
@@ -272,18 +272,18 @@ function problemOf(error: unknown, context: PageContext, logger: Logger): Page {
   }
   const isUnreachable = error instanceof Error && 'code' in error;
   if (!context.reader.signal.aborted) logger.error({ err: error, path: context.path }, 'page failed');
-  const body: ErrorBody = { status: isUnreachable ? 503 : 500, message: 'The page could not be made.' };
+  const body: ErrorBody = { status: isUnreachable ? 503 : 500, message: 'The page could not be rendered.' };
   return problemPage(body, context);
 }
 
-/** A page as it is sent. */
-interface SentPage {
+/** Status, headers and HTML of a page. */
+interface RenderedPage {
   status: number;
   headers: Readonly<Record<string, string>>;
   html: string;
 }
 
-function sentPage(page: Page, context: PageContext): SentPage {
+function renderedPage(page: Page, context: PageContext): RenderedPage {
   return {
     status: page.status ?? 200,
     headers: {
@@ -297,7 +297,7 @@ function sentPage(page: Page, context: PageContext): SentPage {
   };
 }
 
-function sendPage(response: Response, { status, headers, html }: SentPage): void {
+function sendPage(response: Response, { status, headers, html }: RenderedPage): void {
   if (!response.destroyed) response.status(status).set(headers).send(html);
 }
 

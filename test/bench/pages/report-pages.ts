@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { median, type Round } from '../load.ts';
 import { measuredMachine } from '../report.ts';
-import { MOST_RATIO, type PageCost, ratioOf } from './measure-pages.ts';
+import { MAX_RATIO, type PageCost, ratioOf } from './measure-pages.ts';
 
 /** Writes `pages.json` with every round and `pages.md` with the medians; returns the Markdown. */
 export function writePagesReport(folder: string, costs: readonly PageCost[], measuredAt: Date): string {
@@ -11,8 +11,9 @@ export function writePagesReport(folder: string, costs: readonly PageCost[], mea
     '# What pages cost',
     '',
     `${measuredAt.toISOString().slice(0, 10)}, ${machine.text}.`,
-    'Each page is requested in turn with the JSON of the same content, by visitors. Processor time is that of the whole system, in',
-    `microseconds for a request; medians over the rounds. A cached page must not cost more than ${MOST_RATIO} times its JSON.`,
+    'Each page is requested in turn with the JSON of the same content, by visitors; that of a package is its document and the list of its',
+    'resources. Processor time is that of the whole system, in microseconds for a request; medians over the rounds. A page must not cost more',
+    `than ${MAX_RATIO} times its JSON.`,
     '',
     '| page | page µs | JSON µs | page ÷ JSON | page p50 ms | JSON p50 ms | failed |',
     '|---|---|---|---|---|---|---|',

@@ -6,7 +6,7 @@ export interface Visit {
   from: string;
 }
 
-const MOST_VISITS = 1_500;
+const MAX_VISITS = 1_500;
 
 /**
  * Follows the links of pages, `Link` headers, JSON, XML and link sets from the starts, each address once. Links to other
@@ -19,10 +19,10 @@ export async function crawl(
 ): Promise<Visit[]> {
   const origins = new Set(starts.map((start) => new URL(start).origin));
   const visits: Visit[] = [];
-  const seen = new Set(starts);
+  const known = new Set(starts);
   const waiting = starts.map((url) => ({ url, from: '' }));
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    if (visits.length === MOST_VISITS) throw new Error(`more than ${MOST_VISITS} addresses`);
+    if (visits.length === MAX_VISITS) throw new Error(`more than ${MAX_VISITS} addresses`);
     const response = await fetch(next.url, { redirect: 'follow', headers: { accept: 'text/html, */*' } });
     const type = response.headers.get('content-type') ?? '';
     const text = /html|json|xml/.test(type) ? await response.text() : '';
@@ -31,8 +31,8 @@ export async function crawl(
     for (const found of [...linksOf(text, type), ...headerLinks(response.headers)]) {
       const url = new URL(found, response.url);
       url.hash = '';
-      if (!origins.has(url.origin) || seen.has(url.href) || !isFollowed(url, next.url)) continue;
-      seen.add(url.href);
+      if (!origins.has(url.origin) || known.has(url.href) || !isFollowed(url, next.url)) continue;
+      known.add(url.href);
       waiting.push({ url: url.href, from: next.url });
     }
   }

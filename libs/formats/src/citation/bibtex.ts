@@ -36,11 +36,11 @@ export function bibtex(entity: Entity, context: Pick<FormatContext, 'vocabularie
     ['url', addressOf(entity)],
   ] as const;
   const type = ENTRY_TYPES[typeProperty(entity, 'csl', context) ?? ''] ?? 'misc';
-  const written = fields.flatMap(([name, value]) => {
+  const lines = fields.flatMap(([name, value]) => {
     if (value === undefined || value === '') return [];
     return name === 'month' ? [`  month = ${value}`] : [`  ${name} = {${value}}`];
   });
-  return `@${type}{${keyOf(entity)},\n${written.join(',\n')}\n}\n`;
+  return `@${type}{${keyOf(entity)},\n${lines.join(',\n')}\n}\n`;
 }
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];

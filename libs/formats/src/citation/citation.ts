@@ -39,13 +39,13 @@ function partsOf(entity: Entity): Parts {
 
 const STYLES: Readonly<Record<CitationStyle, (parts: Parts) => string>> = {
   apa({ authors, year, title, version, type, publisher, address }) {
-    const names = joined(authors.map(familyInitials), { most: 20, last: ', & ' });
+    const names = joined(authors.map(familyInitials), { max: 20, last: ', & ' });
     const about = version === undefined ? '' : ` (Version ${version})`;
     const kind = type === undefined ? '' : ` [${type}]`;
     return sentences(`${names} (${year})`, `${title}${about}${kind}`, publisher, address);
   },
   harvard1({ authors, year, title, version, type, publisher, address }) {
-    const names = joined(authors.map(familyInitials), { most: 3, last: ' and ' });
+    const names = joined(authors.map(familyInitials), { max: 3, last: ' and ' });
     const about = version === undefined ? '' : `, version ${version}`;
     const kind = type === undefined ? '' : ` [${type}]`;
     return `${names} (${year}) ${title}${about}${kind}. ${publisher === undefined ? '' : `${publisher}. `}Available at: ${address}.`;
@@ -55,7 +55,7 @@ const STYLES: Readonly<Record<CitationStyle, (parts: Parts) => string>> = {
     const names = [first === undefined ? '' : familyGiven(first), ...others.map(givenFamily)];
     const about = version === undefined ? undefined : `Version ${version}`;
     return sentences(
-      joined(names, { most: 10, last: ', and ' }),
+      joined(names, { max: 10, last: ', and ' }),
       year,
       `“${title}”`,
       about,
@@ -64,12 +64,12 @@ const STYLES: Readonly<Record<CitationStyle, (parts: Parts) => string>> = {
     );
   },
   ieee({ authors, year, title, version, publisher, address }) {
-    const names = joined(authors.map(initialsFamily), { most: 6, last: ' and ' });
+    const names = joined(authors.map(initialsFamily), { max: 6, last: ' and ' });
     const quoted = version === undefined ? `“${title},”` : `“${title}” (version ${version}),`;
     return `${[names, quoted].filter(Boolean).join(', ')} ${[publisher, year].filter(Boolean).join(', ')}. ${address}.`;
   },
   vancouver({ authors, year, title, version, publisher, address }) {
-    const names = joined(authors.map(familyLetters), { most: 6, last: ', ' });
+    const names = joined(authors.map(familyLetters), { max: 6, last: ', ' });
     const about = version === undefined ? '' : ` Version ${version}.`;
     return `${sentences(names, title)}${about} ${[publisher, year].filter(Boolean).join('; ')}. Available from: ${address}`;
   },
@@ -77,16 +77,16 @@ const STYLES: Readonly<Record<CitationStyle, (parts: Parts) => string>> = {
 
 /** Parts as sentences; a part that ends with a mark gets no second one. */
 function sentences(...parts: readonly (string | undefined)[]): string {
-  const shown = parts.filter((part) => part !== undefined && part !== '');
-  const ended = shown.map((part, index) =>
-    index === shown.length - 1 && /^https?:/.test(part ?? '') ? part : `${part?.replace(/\.$/, '')}.`,
+  const nonEmpty = parts.filter((part) => part !== undefined && part !== '');
+  const closed = nonEmpty.map((part, index) =>
+    index === nonEmpty.length - 1 && /^https?:/.test(part ?? '') ? part : `${part?.replace(/\.$/, '')}.`,
   );
-  return ended.join(' ');
+  return closed.join(' ');
 }
 
-function joined(names: readonly string[], { most, last }: { most: number; last: string }): string {
+function joined(names: readonly string[], { max, last }: { max: number; last: string }): string {
   if (names.length === 0) return '';
-  if (names.length > most) return `${names[0]} et al`;
+  if (names.length > max) return `${names[0]} et al`;
   const [end = '', ...before] = [...names].reverse();
   return before.length === 0 ? end : `${before.reverse().join(', ')}${last}${end}`;
 }

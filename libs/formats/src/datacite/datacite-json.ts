@@ -4,7 +4,7 @@ import {
   compact,
   descriptionOf,
   doiOf,
-  inEnglish,
+  inLanguage,
   invertedName,
   isPerson,
   keywordsOf,
@@ -335,7 +335,7 @@ function fundingReference({ funder, award }: Funding): Partial<Record<string, st
       ? { funderIdentifier: `https://ror.org/${funder.id}`, funderIdentifierType: 'ROR' }
       : {}),
     awardNumber: award?.number,
-    awardTitle: inEnglish(award?.title),
+    awardTitle: inLanguage(award?.title),
     awardUri: award?.identifiers?.map(urlOf).find((url) => url !== undefined),
   });
 }

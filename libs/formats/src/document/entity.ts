@@ -166,7 +166,7 @@ export interface ErrorBody {
 }
 
 export interface Tombstone {
-  removal_reason?: Titled;
+  removal_reason?: { id: string };
   note?: string;
   removal_date?: string;
   citation_text?: string;

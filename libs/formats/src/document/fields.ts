@@ -34,13 +34,16 @@ export function descriptionOf({ metadata }: Entity): string | undefined {
   return nonEmpty(plainText(metadata.description ?? ''));
 }
 
-/** The English title of a vocabulary entry, or else any, or its id. */
-export function labelOf(entry: Titled | undefined): string | undefined {
-  return entry === undefined ? undefined : (inEnglish(entry.title) ?? entry.id);
+/** The title of a vocabulary entry in a language (ISO 639-1), or else in English or any other, or its id. */
+export function labelOf(entry: Titled | undefined, language?: string): string | undefined {
+  return entry === undefined ? undefined : (inLanguage(entry.title, language) ?? entry.id);
 }
 
-export function inEnglish(titles: Readonly<Record<string, string>> | undefined): string | undefined {
-  return titles?.['en'] ?? Object.values(titles ?? {})[0];
+export function inLanguage(
+  titles: Readonly<Record<string, string>> | undefined,
+  language = 'en',
+): string | undefined {
+  return titles?.[language] ?? titles?.['en'] ?? Object.values(titles ?? {})[0];
 }
 
 /** A property of the resource type, such as `csl` or `datacite_general` (libs/metadata/vocabularies). */
@@ -62,7 +65,7 @@ export function doiOf({ pids }: Entity): string | undefined {
 }
 
 /** Whether a resolver knows the DOI. DOIs of other registrants have no state here. */
-export function isRegistered({ provider, state = '' }: Doi): boolean {
+export function isRegistered({ provider, state = '' }: Pick<Doi, 'provider' | 'state'>): boolean {
   return provider !== 'local' && !UNREGISTERED.includes(state);
 }
 
@@ -118,7 +121,7 @@ export function licenceUrl({ props, link }: Licence): string | undefined {
 }
 
 export function licenceName({ title, id, link }: Licence): string {
-  return inEnglish(title) ?? id ?? link ?? '';
+  return inLanguage(title) ?? id ?? link ?? '';
 }
 
 /** The terms of COAR and OpenAIRE for `open`, `embargoed`, `restricted` and `metadata-only`. */
@@ -164,10 +167,10 @@ const RESOLVERS: Readonly<Record<string, (id: string) => string>> = {
 
 /** Removes members without a value, and empty lists. */
 export function compact<Value extends object>(value: Value): Partial<Value> {
-  const kept = Object.entries(value).filter(
+  const present = Object.entries(value).filter(
     ([, member]) => member !== undefined && member !== '' && !(Array.isArray(member) && member.length === 0),
   );
-  return Object.fromEntries(kept) as Partial<Value>;
+  return Object.fromEntries(present) as Partial<Value>;
 }
 
 function nonEmpty(text: string): string | undefined {

@@ -1,5 +1,7 @@
 import type { Entity, Location } from './entity.ts';
 
+type SimpleGeometry = Exclude<GeoJSON.Geometry, GeoJSON.GeometryCollection>;
+
 /** Degrees: west, south, east, north. */
 export type Bounds = readonly [number, number, number, number];
 
@@ -16,13 +18,36 @@ export function placesOf({ metadata }: Entity): Place[] {
   }));
 }
 
-/** All simple geometries of the locations, collections unfolded. */
-export function geometriesOf(locations: readonly Location[]): GeoJSON.Geometry[] {
-  return locations.flatMap(({ geometry }) => (geometry === undefined ? [] : unfold(geometry)));
+/** All simple geometries of the locations, collections unfolded. Anything that RFC 7946 does not allow is left out. */
+export function geometriesOf(locations: readonly (Location | null)[]): GeoJSON.Geometry[] {
+  return locations.flatMap((location) => unfold(location?.geometry));
 }
 
-function unfold(geometry: GeoJSON.Geometry): GeoJSON.Geometry[] {
-  return geometry.type === 'GeometryCollection' ? geometry.geometries.flatMap(unfold) : [geometry];
+/** Arrays around the positions of each simple geometry. */
+const DEPTHS = new Map([
+  ['Point', 0],
+  ['MultiPoint', 1],
+  ['LineString', 1],
+  ['MultiLineString', 2],
+  ['Polygon', 2],
+  ['MultiPolygon', 3],
+]);
+
+function unfold(geometry: unknown): SimpleGeometry[] {
+  if (typeof geometry !== 'object' || geometry === null) return [];
+  const { type = '', geometries, coordinates } = geometry as Record<string, unknown>;
+  if (type === 'GeometryCollection') return Array.isArray(geometries) ? geometries.flatMap(unfold) : [];
+  const depth = DEPTHS.get(String(type));
+  return depth !== undefined && holdsPositions(coordinates, depth)
+    ? [{ type, coordinates } as SimpleGeometry]
+    : [];
+}
+
+function holdsPositions(value: unknown, depth: number): boolean {
+  if (!Array.isArray(value)) return false;
+  if (depth > 0) return value.every((inner) => holdsPositions(inner, depth - 1));
+  const [longitude, latitude] = value;
+  return typeof longitude === 'number' && typeof latitude === 'number';
 }
 
 /** The points of point geometries. */
@@ -50,9 +75,8 @@ export function boundsOf(geometries: readonly GeoJSON.Geometry[]): Bounds | unde
   return west <= east && south <= north ? [west, south, east, north] : undefined;
 }
 
-/** One geometry for all places, as GeoJSON features have it; null without any. */
-export function geometryOf(entity: Entity): GeoJSON.Geometry | null {
-  const geometries = placesOf(entity).flatMap((place) => place.geometries);
+/** One geometry for all, as GeoJSON features have it; null without any. */
+export function combinedGeometry(geometries: readonly GeoJSON.Geometry[]): GeoJSON.Geometry | null {
   if (geometries.length > 1) return { type: 'GeometryCollection', geometries: [...geometries] };
   return geometries[0] ?? null;
 }

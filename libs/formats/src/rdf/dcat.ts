@@ -1,4 +1,4 @@
-import { type Entity, type FileEntry, kindOf, type Person } from '../document/entity.ts';
+import type { Entity, FileEntry, Person } from '../document/entity.ts';
 import {
   accessRights,
   addressOf,
@@ -8,7 +8,6 @@ import {
   invertedName,
   isPerson,
   keywordsOf,
-  labelOf,
   licenceUrl,
   orcidUrl,
   pageOf,
@@ -24,7 +23,6 @@ import type { Node, Value } from './graph.ts';
 export function dcatGraph(entity: Entity, context: FormatContext): Node[] {
   const { baseUrl, repository, files } = context;
   const { metadata, relationship } = entity;
-  const isPackage = kindOf(entity) === 'package';
   const licences = (metadata.rights ?? []).flatMap((one) => licenceUrl(one) ?? []);
   const dataset: Node = {
     iri: addressOf(entity),
@@ -64,7 +62,6 @@ export function dcatGraph(entity: Entity, context: FormatContext): Node[] {
       ...files.map((file) => ['dcat:distribution', { iri: file.links.content }] as const),
     ],
   };
-  if (isPackage && labelOf(metadata.resource_type) === undefined) return [dataset];
   return [dataset, ...files.map((file) => distribution(file, licences[0], pageOf(entity)))];
 }
 

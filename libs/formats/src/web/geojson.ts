@@ -1,6 +1,6 @@
 import type { Entity } from '../document/entity.ts';
 import { doiOf, keywordsOf, labelOf, licenceName, pageOf, titleOf } from '../document/fields.ts';
-import { geometryOf } from '../document/places.ts';
+import { combinedGeometry, geometriesOf } from '../document/places.ts';
 
 /** One GeoJSON feature (RFC 7946); its geometry is null without places. */
 export function geoJsonFeature(entity: Entity): GeoJSON.Feature<GeoJSON.Geometry | null> {
@@ -8,7 +8,7 @@ export function geoJsonFeature(entity: Entity): GeoJSON.Feature<GeoJSON.Geometry
   return {
     type: 'Feature',
     id: entity.id,
-    geometry: geometryOf(entity),
+    geometry: combinedGeometry(geometriesOf(metadata.locations?.features ?? [])),
     properties: {
       title: titleOf(entity),
       doi: doiOf(entity) ?? null,

@@ -6,7 +6,7 @@ import {
   descriptionOf,
   doiOf,
   doiUrl,
-  inEnglish,
+  inLanguage,
   instantOf,
   invertedName,
   isPerson,
@@ -22,8 +22,8 @@ import {
 import type { FormatContext } from '../document/format-context.ts';
 import { boundsOf, placesOf } from '../document/places.ts';
 
-const DESCRIPTION_LEAST = 50;
-const DESCRIPTION_MOST = 5_000;
+const MIN_DESCRIPTION_LENGTH = 50;
+const MAX_DESCRIPTION_LENGTH = 5_000;
 
 /** schema.org JSON-LD as Google Dataset Search and F-UJI read it. */
 export function schemaOrg(entity: Entity, context: FormatContext): Record<string, unknown> {
@@ -77,7 +77,7 @@ export function schemaOrg(entity: Entity, context: FormatContext): Record<string
         compact({
           '@type': 'Grant',
           identifier: award?.number,
-          name: inEnglish(award?.title),
+          name: inLanguage(award?.title),
           funder: { '@type': 'Organization', name: funder?.name ?? funder?.id },
         }),
       ),
@@ -113,8 +113,9 @@ function typesOf(entity: Entity, context: Pick<FormatContext, 'vocabularies'>): 
 /** Google requires 50 to 5,000 characters. */
 function describe(entity: Entity): string {
   const own = descriptionOf(entity) ?? titleOf(entity);
-  const filled = own.length >= DESCRIPTION_LEAST ? own : `${own} (${titleOf(entity)}, ${pageOf(entity)})`;
-  return filled.slice(0, DESCRIPTION_MOST);
+  const filled =
+    own.length >= MIN_DESCRIPTION_LENGTH ? own : `${own} (${titleOf(entity)}, ${pageOf(entity)})`;
+  return filled.slice(0, MAX_DESCRIPTION_LENGTH);
 }
 
 function agent(person: Person): Record<string, unknown> {

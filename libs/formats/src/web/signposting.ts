@@ -20,7 +20,7 @@ export interface Description {
 }
 
 /** Bytes of a `Link` header that proxies with default buffers accept. */
-const HEADER_MOST_BYTES = 4_096;
+const MAX_HEADER_BYTES = 4_096;
 
 /**
  * The links of FAIR Signposting: of the landing page, of each file, and of each metadata document.
@@ -52,9 +52,9 @@ export function signpostingLinks(
       ...(mimetype ? { type: mimetype } : {}),
     })),
   };
-  const shown = Object.entries(pageLinks).filter(([, targets]) => targets.length > 0);
+  const present = Object.entries(pageLinks).filter(([, targets]) => targets.length > 0);
   return [
-    { anchor: page, ...Object.fromEntries(shown) },
+    { anchor: page, ...Object.fromEntries(present) },
     ...files.map(({ links }) => ({ anchor: links.content, collection: [{ href: page, type: 'text/html' }] })),
     ...documents.map(({ href }) => ({ anchor: href, describes: [{ href: page, type: 'text/html' }] })),
   ];
@@ -70,17 +70,17 @@ export function exportUrl(entity: Entity, format: string): string {
  */
 export function signpostingHeader(entity: Entity, contexts: readonly LinkContext[]): string {
   const [page] = contexts;
-  const linkset = written('linkset', {
+  const linkset = formatLink('linkset', {
     href: exportUrl(entity, 'linkset-json'),
     type: 'application/linkset+json',
   });
   const all = Object.entries(page ?? {}).flatMap(([relation, targets]) =>
     typeof targets === 'string'
       ? []
-      : targets.map((target) => ({ relation, text: written(relation, target) })),
+      : targets.map((target) => ({ relation, text: formatLink(relation, target) })),
   );
   const whole = [...all.map(({ text }) => text), linkset].join(', ');
-  if (Buffer.byteLength(whole) <= HEADER_MOST_BYTES) return whole;
+  if (Buffer.byteLength(whole) <= MAX_HEADER_BYTES) return whole;
   const short = all
     .filter(({ relation }) => relation === 'cite-as' || relation === 'type')
     .map(({ text }) => text);
@@ -93,13 +93,13 @@ export function linksetText(contexts: readonly LinkContext[]): string {
     Object.entries(relations).flatMap(([relation, targets]) =>
       typeof targets === 'string'
         ? []
-        : targets.map((target) => `${written(relation, target)} ; anchor="${iri(anchor)}"`),
+        : targets.map((target) => `${formatLink(relation, target)} ; anchor="${iri(anchor)}"`),
     ),
   );
   return `${lines.join(',\n')}\n`;
 }
 
-function written(relation: string, { href, type, profile }: Target): string {
+function formatLink(relation: string, { href, type, profile }: Target): string {
   const parameters = [
     `rel="${relation}"`,
     ...(type === undefined ? [] : [`type="${type}"`]),

@@ -74,11 +74,11 @@ export function dublinCoreTerms(
       ['rights', licenceUrl(one)] as const,
     ]),
   ];
-  const seen = new Set<string>();
+  const keys = new Set<string>();
   return terms.flatMap(([name, value]) => {
     const key = `${name} ${value}`;
-    if (value === undefined || value === '' || seen.has(key)) return [];
-    seen.add(key);
+    if (value === undefined || value === '' || keys.has(key)) return [];
+    keys.add(key);
     return [[name, value] as const];
   });
 }

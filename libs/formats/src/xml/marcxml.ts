@@ -80,8 +80,8 @@ function person(one: Person): Subfields {
 
 function field(tag: string, indicators: string, subfields: Subfields): Content {
   const [ind1 = ' ', ind2 = ' '] = indicators;
-  const written = subfields.flatMap(([code, value]) =>
+  const elements = subfields.flatMap(([code, value]) =>
     value === undefined || value === '' ? [] : [element('subfield', { code }, value)],
   );
-  return written.length === 0 ? undefined : element('datafield', { tag, ind1, ind2 }, written);
+  return elements.length === 0 ? undefined : element('datafield', { tag, ind1, ind2 }, elements);
 }

@@ -1,4 +1,4 @@
-/** Markup that `element` made; every other text is escaped. */
+/** Markup created by `element`; every other text is escaped. */
 export interface Element {
   readonly xml: string;
 }
@@ -23,11 +23,11 @@ export function element(
   attributes: Readonly<Record<string, string | undefined>>,
   ...content: readonly Content[]
 ): Element {
-  const written = Object.entries(attributes).flatMap(([key, value]) =>
+  const pairs = Object.entries(attributes).flatMap(([key, value]) =>
     value === undefined ? [] : [` ${key}="${escapeXml(value)}"`],
   );
   const inner = content.map(write).join('');
-  const open = `<${name}${written.join('')}`;
+  const open = `<${name}${pairs.join('')}`;
   return { xml: inner === '' ? `${open}/>` : `${open}>${inner}</${name}>` };
 }
 

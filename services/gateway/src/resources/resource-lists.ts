@@ -17,7 +17,7 @@ export function resourceRoutes(clients: Clients, limits: PageLimits): Operation[
       lane: 'search',
       operationId: 'listPackageResources',
       summary: 'The published resources of this version that the caller may read.',
-      parameters: resourcesQuery('sort', []),
+      parameters: resourcesQuery('sortResources', []),
       responses: { 200: 'PublishedListing' },
       errors: [400],
       handler: async (call) => {

@@ -1,3 +1,4 @@
+import { boundsOf, combinedGeometry, geometriesOf, isRegistered } from '@kr/formats';
 import type { Json } from '../rendering/entity-json.ts';
 import type { Links } from '../rendering/links.ts';
 
@@ -20,7 +21,7 @@ function hitProperties(entity: Json): HitProperties {
   const rights = at(entity, 'metadata', 'rights');
   return {
     id: text(at(entity, 'id')) ?? '',
-    doi: text(at(entity, 'pids', 'doi', 'identifier')),
+    doi: registeredDoi(entity),
     title: text(at(entity, 'metadata', 'title')),
     creators: (Array.isArray(creators) ? creators : []).flatMap(
       (creator) => text(at(creator, 'person_or_org', 'name')) ?? [],
@@ -33,6 +34,16 @@ function hitProperties(entity: Json): HitProperties {
       (right) => text(at(right, 'id')) ?? text(at(right, 'link')) ?? [],
     ),
   };
+}
+
+/** A DOI that is not registered identifies nothing for others. */
+function registeredDoi(entity: Json): string | null {
+  const doi = at(entity, 'pids', 'doi');
+  const [identifier, provider, state] = ['identifier', 'provider', 'state'].map((name) =>
+    text(at(doi, name)),
+  );
+  if (!identifier) return null;
+  return isRegistered({ provider: provider ?? '', state: state ?? '' }) ? identifier : null;
 }
 
 /** The value below these names; undefined where they do not lead anywhere. */
@@ -65,22 +76,9 @@ const COLUMNS = [
 /** Degrees around all places of an entity; empty without places. */
 const EDGES = ['west', 'south', 'east', 'north'];
 
-function boundsOf(entity: Json): (number | '')[] {
-  const points: [number, number][] = [];
-  const visit = (value: unknown): void => {
-    if (!Array.isArray(value)) return;
-    const [longitude, latitude] = value;
-    if (typeof longitude === 'number' && typeof latitude === 'number') points.push([longitude, latitude]);
-    else for (const inner of value) visit(inner);
-  };
+function geometriesIn(entity: Json): GeoJSON.Geometry[] {
   const features = at(entity, 'metadata', 'locations', 'features');
-  for (const feature of Array.isArray(features) ? features : [])
-    for (const part of parts(at(feature, 'geometry'))) visit(at(part, 'coordinates'));
-  if (points.length === 0) return EDGES.map(() => '');
-  const edge = (of: 0 | 1, choose: (a: number, b: number) => number): number =>
-    points.map((point) => point[of]).reduce(choose);
-  const [min, max] = [(a: number, b: number) => Math.min(a, b), (a: number, b: number) => Math.max(a, b)];
-  return [edge(0, min), edge(1, min), edge(0, max), edge(1, max)];
+  return geometriesOf(Array.isArray(features) ? features : []);
 }
 
 /** Hits as a table of RFC 4180 with a header, several creators or licences with `; ` between them. */
@@ -88,7 +86,8 @@ export function hitsAsCsv(hits: readonly Json[]): string {
   const rows = hits.map((hit) => {
     const properties = hitProperties(hit);
     const texts = COLUMNS.map((column) => cell([properties[column] ?? ''].flat().join('; ')));
-    return [...texts, ...boundsOf(hit).map(String)];
+    const bounds = boundsOf(geometriesIn(hit)) ?? EDGES.map(() => '');
+    return [...texts, ...bounds.map(String)];
   });
   return [[...COLUMNS, ...EDGES], ...rows].map((row) => `${row.join(',')}\r\n`).join('');
 }
@@ -121,29 +120,12 @@ export function hitsAsGeojson({ hits, links }: Found): string {
     links: Object.entries(links).map(([rel, href]) => ({ rel, href, type: 'application/geo+json' })),
     features: hits.hits.map((hit) => {
       const { id, ...properties } = hitProperties(hit);
-      return { type: 'Feature', id, geometry: geometryOf(hit), properties: { id, ...properties } };
+      return {
+        type: 'Feature',
+        id,
+        geometry: combinedGeometry(geometriesIn(hit)),
+        properties: { id, ...properties },
+      };
     }),
   });
-}
-
-/** All places of an entity as one geometry; null when it has none. */
-function geometryOf(entity: Json): unknown {
-  const features = at(entity, 'metadata', 'locations', 'features');
-  const [first, ...others] = (Array.isArray(features) ? features : []).flatMap((feature) =>
-    parts(at(feature, 'geometry')),
-  );
-  if (first === undefined) return null;
-  return others.length === 0 ? first : { type: 'GeometryCollection', geometries: [first, ...others] };
-}
-
-const SIMPLE = new Set(['Point', 'MultiPoint', 'LineString', 'MultiLineString', 'Polygon', 'MultiPolygon']);
-
-/** Collections within each other are to be avoided, and other members of a geometry are no part of it. */
-function parts(geometry: unknown): unknown[] {
-  const type = at(geometry, 'type');
-  if (type === 'GeometryCollection') {
-    const geometries = at(geometry, 'geometries');
-    return Array.isArray(geometries) ? geometries.flatMap(parts) : [];
-  }
-  return SIMPLE.has(String(type)) ? [{ type, coordinates: at(geometry, 'coordinates') }] : [];
 }

@@ -43,6 +43,18 @@ describe('a table of hits', () => {
     expect(hitsAsCsv([odd]).split('\r\n')[1]).toBe('a,,,,,,,,,,,,');
   });
 
+  test.each([
+    [{ provider: 'local' }, ''],
+    [{ provider: 'datacite', state: 'pending' }, ''],
+    [{ provider: 'datacite', state: 'failed' }, ''],
+    [{ provider: 'datacite', state: 'findable' }, '10.5072/a'],
+    [{ provider: 'datacite', state: 'hidden' }, '10.5072/a'],
+    [{ provider: 'external' }, '10.5072/a'],
+  ])('has a DOI only if it is registered: %j', (doi, expected) => {
+    const hit = { ...HIT, pids: { doi: { identifier: '10.5072/a', ...doi } } };
+    expect((parse(hitsAsCsv([hit])) as string[][])[1]?.[1]).toBe(expected);
+  });
+
   test.each<[title: string, expected: string]>([
     ['=HYPERLINK("http://x")', '\'=HYPERLINK("http://x")'],
     ['+1', "'+1"],

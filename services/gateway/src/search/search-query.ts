@@ -5,7 +5,7 @@ import { invalid } from '../http/invalid.ts';
 import { invalidQuery, type Page, type PageLimits, readSearchPage } from '../rendering/page-links.ts';
 
 /** The parameters of listings of resources, as `openapi.yaml` names them. */
-export function resourcesQuery(sort: 'sort' | 'sortOwn', facets: readonly string[]): string[] {
+export function resourcesQuery(sort: 'sortResources' | 'sortOwn', facets: readonly string[]): string[] {
   const all = ['access_status', ...facets, 'resource_type', 'base_type'];
   return ['q', 'bbox', ...all, sort, 'size', 'page', 'cursor', 'allversions'];
 }

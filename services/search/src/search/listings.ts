@@ -36,7 +36,8 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     needsCredential: false,
     takesIds: false,
     awaitsWrites: false,
-    sorts: SORTS,
+    // Beside those of the original platform, for sitemaps.
+    sorts: [...SORTS, 'updated-desc'],
     defaultSort: 'newest',
     facets: THEMES,
   },

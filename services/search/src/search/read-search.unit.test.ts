@@ -95,6 +95,7 @@ describe('readSearch', () => {
     [{ q: ' ' }, 'newest'],
     [{ sort: 'oldest', q: 'x' }, 'oldest'],
     [{ sort: 'version' }, 'version'],
+    [{ sort: 'updated-desc' }, 'updated-desc'],
     [{ listing: 'LISTING_USER' }, 'updated-desc'],
     [{ listing: 'LISTING_USER', sort: 'bestmatch' }, 'updated-desc'],
     [{ listing: 'LISTING_USER', sort: 'updated-asc' }, 'updated-asc'],
@@ -183,6 +184,13 @@ describe('readSearch', () => {
       [
         'A validation error occurred.',
         { field: '_schema', messages: ["Invalid sort option 'updated-asc'."] },
+      ],
+    ],
+    [
+      { listing: 'LISTING_PACKAGE_RESOURCES', sort: 'updated-desc' },
+      [
+        'A validation error occurred.',
+        { field: '_schema', messages: ["Invalid sort option 'updated-desc'."] },
       ],
     ],
     [{ listing: 'LISTING_UNSPECIFIED' }, ['Unknown listing.']],

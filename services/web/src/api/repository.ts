@@ -32,14 +32,20 @@ export interface Repository {
   entity(kind: Kind, id: string): Promise<Entity>;
   draft(kind: Kind, id: string): Promise<Entity>;
   latest(kind: Kind, id: string): Promise<Entity>;
-  versions(kind: Kind, id: string, page: number): Promise<Hits>;
+  versions(kind: Kind, id: string, part: ListPart): Promise<Hits>;
   files(entity: Entity, kind: Kind): Promise<FileListing>;
-  resources(entity: Entity, query: URLSearchParams): Promise<Hits>;
+  resources(entity: Entity, part: ListPart): Promise<Hits>;
   search(query: URLSearchParams): Promise<Hits>;
   /** Entities that administrators have removed, of one kind (`records` or `packages`), at most 10,000. */
   removals(kind: string): Promise<Removal[]>;
   /** The first `maxBytes` of a file, and whether that is all of it. */
   contentStart(url: string, maxBytes: number): Promise<{ bytes: Buffer; isWhole: boolean }>;
+}
+
+/** One page of a list. */
+export interface ListPart {
+  size: number;
+  page: number;
 }
 
 export interface Removal {
@@ -104,10 +110,10 @@ function repositoryOf(pool: Pool, reader: Reader): Repository {
     entity: (kind, id) => get(pathOf(kind, id)),
     draft: (kind, id) => get(`${pathOf(kind, id)}/draft`),
     latest: (kind, id) => get(`${pathOf(kind, id)}/versions/latest`),
-    versions: (kind, id, page) => get(`${pathOf(kind, id)}/versions?size=100&page=${page}`),
+    versions: (kind, id, { size, page }) => get(`${pathOf(kind, id)}/versions?size=${size}&page=${page}`),
     files: ({ id, is_draft }, kind) => get(`${pathOf(kind, id)}${is_draft ? '/draft' : ''}/files`),
-    resources: ({ id, is_draft }, query) =>
-      get(`${pathOf('package', id)}${is_draft ? '/draft' : ''}/resources?${query}`),
+    resources: ({ id, is_draft }, { size, page }) =>
+      get(`${pathOf('package', id)}${is_draft ? '/draft' : ''}/resources?size=${size}&page=${page}`),
     search: (query) => get(`/api/search?${query}`),
     async removals(kind) {
       const removals: Removal[] = [];

@@ -14,33 +14,35 @@ if (map !== null) enableMap(map);
 function enableMap(container) {
   const svg = container.querySelector('svg');
   const view = svg.viewBox.baseVal;
-  const zoom = (factor) => {
-    const width = Math.min(360, Math.max(4, view.width * factor));
-    const height = width / 2;
-    const x = view.x + (view.width - width) / 2;
-    const y = view.y + (view.height - height) / 2;
-    show(Math.max(-180, Math.min(180 - width, x)), Math.max(-90, Math.min(90 - height, y)), width, height);
-  };
-  const show = (x, y, width, height) => {
-    svg.setAttribute('viewBox', `${x} ${y} ${width} ${height}`);
+  const show = (x, y, width) => {
+    const left = Math.max(-180, Math.min(180 - width, x));
+    const top = Math.max(-90, Math.min(90 - width / 2, y));
+    svg.setAttribute('viewBox', `${left} ${top} ${width} ${width / 2}`);
     for (const circle of svg.querySelectorAll('circle')) circle.setAttribute('r', String(width / 225));
   };
-
-  const buttons = document.createElement('div');
-  buttons.className = 'zoom';
-  for (const [sign, label, act] of [
-    ['+', container.dataset.zoomIn, () => zoom(0.5)],
-    ['−', container.dataset.zoomOut, () => zoom(2)],
-    ['⟲', container.dataset.reset, () => show(-180, -90, 360, 180)],
-  ]) {
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.textContent = sign;
-    button.setAttribute('aria-label', label);
-    button.addEventListener('click', act);
-    buttons.append(button);
-  }
-  container.append(buttons);
+  const zoom = (factor, x = view.x + view.width / 2, y = view.y + view.height / 2) => {
+    const width = Math.min(360, Math.max(4, view.width * factor));
+    show(x - width / 2, y - width / 4, width);
+  };
+  const move = (x, y) => show(view.x + (x * view.width) / 4, view.y + (y * view.width) / 4, view.width);
+  const actions = {
+    west: () => move(-1, 0),
+    north: () => move(0, -1),
+    south: () => move(0, 1),
+    east: () => move(1, 0),
+    in: () => zoom(0.5),
+    out: () => zoom(2),
+    world: () => show(-180, -90, 360),
+  };
+  container.querySelector('.zoom').hidden = false;
+  for (const button of container.querySelectorAll('[data-map]'))
+    button.addEventListener('click', actions[button.dataset.map]);
+  // A double click would select text beside the map.
+  svg.addEventListener('mousedown', (event) => event.preventDefault());
+  svg.addEventListener('dblclick', (event) => {
+    const { x, y } = at(event);
+    zoom(0.5, x, y);
+  });
 
   let start;
   let box;

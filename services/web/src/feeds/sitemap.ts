@@ -3,7 +3,7 @@ import { ApiError } from '../api/repository.ts';
 import type { PageContext } from '../html/layout.ts';
 
 /** Pages in one sitemap, by the rules of sitemaps.org. */
-const MOST_URLS = 50_000;
+const MAX_URLS = 50_000;
 const SEARCH_SIZE = 1_000;
 /** Searches for an index that run at the same time. */
 const PARALLEL = 4;
@@ -13,20 +13,21 @@ export async function sitemapIndex({ repository, reader }: PageContext): Promise
   const oldest = await repository.search(new URLSearchParams({ size: '1', sort: 'oldest' }));
   const first = oldest.hits.hits[0];
   const months = first === undefined ? [] : monthsSince(instantOf(first.created), new Date());
-  const periods: string[] = [];
+  const entries: string[] = [];
   const add = async (period: string): Promise<void> => {
-    const query = new URLSearchParams({ q: publishedIn(period), size: '1' });
-    const { total } = (await repository.search(query)).hits;
-    if (total > MOST_URLS && period.length === 7) await forEachOf(daysOf(period), add);
-    else if (total > 0) periods.push(period);
+    const query = new URLSearchParams({ q: publishedIn(period), sort: 'updated-desc', size: '1' });
+    const { hits, total } = (await repository.search(query)).hits;
+    const [latest] = hits;
+    if (total > MAX_URLS && period.length === 7) await forEachOf(daysOf(period), add);
+    else if (latest !== undefined)
+      entries.push(
+        `<sitemap><loc>${escapeXml(`${reader.baseUrl}/sitemap-${period}.xml`)}</loc><lastmod>${instantOf(latest.updated)}</lastmod></sitemap>`,
+      );
   };
   await forEachOf(months, add);
-  const entries = periods
-    .toSorted()
-    .map((period) => `<sitemap><loc>${escapeXml(`${reader.baseUrl}/sitemap-${period}.xml`)}</loc></sitemap>`);
   return `<?xml version="1.0" encoding="UTF-8"?>
 <sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-${entries.join('\n')}
+${entries.toSorted().join('\n')}
 </sitemapindex>
 `;
 }
@@ -42,7 +43,7 @@ export async function sitemap(period: string, { repository }: PageContext): Prom
     cursor: '*',
   });
   const urls: string[] = [];
-  for (let cursor: string | null = '*'; cursor !== null && urls.length < MOST_URLS; ) {
+  for (let cursor: string | null = '*'; cursor !== null && urls.length < MAX_URLS; ) {
     query.set('cursor', cursor);
     const { hits, links } = await repository.search(query);
     for (const hit of hits.hits)

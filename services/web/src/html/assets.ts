@@ -25,8 +25,8 @@ export function loadAssets(folder: string, generated: Readonly<Record<string, st
   const urls = new Map<string, string>();
   const byPath = new Map<string, Asset>();
   const files = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))] as const);
-  const made = Object.entries(generated).map(([name, text]) => [name, Buffer.from(text)] as const);
-  for (const [name, bytes] of [...files, ...made]) {
+  const generatedFiles = Object.entries(generated).map(([name, text]) => [name, Buffer.from(text)] as const);
+  for (const [name, bytes] of [...files, ...generatedFiles]) {
     const type = TYPES[extname(name)];
     if (type === undefined) continue;
     const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12);

@@ -30,6 +30,8 @@ export interface Page {
   /** Scripts of `assets/` that the page needs. */
   scripts?: readonly string[];
   main: Html;
+  /** Whether `main` has a search field; the header then has none. */
+  hasSearch?: boolean;
   /** False keeps the page out of search engines. */
   isIndexed?: boolean;
   /** Id of the parent of the entity, if every reader gets the same page; caches then store it. */
@@ -73,7 +75,7 @@ ${(page.scripts ?? []).map((name) => html`<script type="module" src="${asset(nam
 </head>
 <body>
 <a class="skip" href="#main">${texts.skipToContent}</a>
-${header(context)}
+${header(page, context)}
 <main id="main">
 ${page.main}
 </main>
@@ -84,14 +86,17 @@ ${footer(context)}
   return text.text;
 }
 
-function header({ siteName, texts, path, query }: PageContext): Html {
+function header({ hasSearch }: Page, { siteName, texts }: PageContext): Html {
   return html`<header class="site">
 <nav aria-label="${texts.mainNavigation}">
 <a class="brand" href="/">${siteName}</a>
-<form class="find" role="search" action="/search" method="get">
-<input type="search" name="q" aria-label="${texts.searchHint}" placeholder="${texts.search}" value="${path.startsWith('/search') ? query.get('q') : ''}">
+${
+  !hasSearch &&
+  html`<form class="find" role="search" action="/search" method="get">
+<input type="search" name="q" aria-label="${texts.searchHint}" placeholder="${texts.search}">
 <button>${texts.search}</button>
-</form>
+</form>`
+}
 </nav>
 </header>`;
 }
@@ -119,8 +124,8 @@ export function jsonBlock(type: string, value: unknown): Html {
 
 /** A definition list; entries without content are left out. */
 export function definitions(entries: readonly (readonly [term: string, content: Child])[]): Html {
-  const shown = entries.filter(([, content]) => !isEmpty(content));
-  return html`<dl>${shown.map(([term, content]) => html`<div><dt>${term}</dt><dd>${content}</dd></div>`)}</dl>`;
+  const nonEmpty = entries.filter(([, content]) => !isEmpty(content));
+  return html`<dl>${nonEmpty.map(([term, content]) => html`<div><dt>${term}</dt><dd>${content}</dd></div>`)}</dl>`;
 }
 
 function isEmpty(child: Child): boolean {

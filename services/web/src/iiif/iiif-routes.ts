@@ -7,9 +7,9 @@ import { canvas, iiifBase, imageInfo, imagesOf, manifest, sequence } from './man
 import { dimensionsOf, IMAGE_TYPES, renderImage } from './render-image.ts';
 
 /** The largest file that is rendered, in bytes. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 /** Images that are rendered at once; each may take some hundred MB of memory. */
-const MOST_AT_ONCE = 2;
+const MAX_CONCURRENT = 2;
 
 const FORMS: Readonly<Record<string, { kind: Kind; isDraft: boolean }>> = {
   record: { kind: 'record', isDraft: false },
@@ -26,7 +26,7 @@ type Answer = (
 /** `/api/iiif`: Presentation API 3 (and the sequence of 2), and Image API 3, with the rights of reading the files. */
 export function iiifRoutes(contextOf: (request: Request, response: Response) => PageContext): Router {
   const router = Router({ strict: true, caseSensitive: true });
-  const atOnce = semaphore(MOST_AT_ONCE);
+  const limitConcurrency = concurrencyLimit(MAX_CONCURRENT);
   const route = (path: string, answer: Answer): void => {
     router.get(path, async (request, response) => {
       try {
@@ -75,7 +75,10 @@ export function iiifRoutes(contextOf: (request: Request, response: Response) => 
     async (context, { image = '', region = '', size = '', rotation = '', file = '' }) => {
       const request = readImageRequest(region, size, rotation, file);
       const { bytes } = await readImage(context, image);
-      return { type: IMAGE_TYPES[request.format], body: await atOnce(() => renderImage(bytes, request)) };
+      return {
+        type: IMAGE_TYPES[request.format],
+        body: await limitConcurrency(() => renderImage(bytes, request)),
+      };
     },
   );
   router.get('/:image', (request, response) => {
@@ -100,14 +103,14 @@ async function readImage(context: PageContext, image: string): Promise<{ bytes: 
   const [, subject = '', key = ''] = /^([a-z-]+:[0-9a-z-]+):(.+)$/s.exec(image) ?? [];
   const { images } = await read(context, subject);
   const entry = imageIn(images, key);
-  if (entry.size > MOST_BYTES) {
+  if (entry.size > MAX_BYTES) {
     throw new ApiError(400, {
       status: 400,
       message: 'The file is too large to be shown as an image.',
       code: 'too_large',
     });
   }
-  const { bytes } = await context.repository.contentStart(new URL(entry.links.content).pathname, MOST_BYTES);
+  const { bytes } = await context.repository.contentStart(new URL(entry.links.content).pathname, MAX_BYTES);
   return { bytes, id: `${iiifBase(context.reader.baseUrl, subject)}:${encodeURIComponent(key)}` };
 }
 
@@ -121,15 +124,15 @@ function notFound(): ApiError {
   return new ApiError(404, { status: 404, message: 'There is no such image.', code: 'not_found' });
 }
 
-/** Runs at most `most` works at once; the others wait in the order of their arrival. */
-function semaphore(most: number): <Value>(work: () => Promise<Value>) => Promise<Value> {
+/** Runs at most `max` tasks at a time; the others wait in the order of their arrival. */
+function concurrencyLimit(max: number): <Value>(task: () => Promise<Value>) => Promise<Value> {
   const waiting: (() => void)[] = [];
   let running = 0;
-  return async (work) => {
-    if (running >= most) await new Promise<void>((start) => waiting.push(start));
+  return async (task) => {
+    if (running >= max) await new Promise<void>((start) => waiting.push(start));
     running += 1;
     try {
-      return await work();
+      return await task();
     } finally {
       running -= 1;
       waiting.shift()?.();

@@ -1,4 +1,4 @@
-import { type Entity, type FileEntry, plainText, titleOf } from '@kr/formats';
+import { type Entity, type FileEntry, licenceUrl, plainText, titleOf } from '@kr/formats';
 import type { Texts } from '../html/texts.ts';
 
 const IMAGE = /\.(?:gif|jpe?g|png|tiff?|webp)$/i;
@@ -21,9 +21,7 @@ export function manifest(
   texts: Texts,
 ): Record<string, unknown> {
   const { metadata, links } = entity;
-  const licence = metadata.rights
-    ?.map(({ props, link }) => props?.url ?? link)
-    .find((url) => url !== undefined);
+  const licence = metadata.rights?.map(licenceUrl).find((url) => url !== undefined);
   const label = (text: string) => ({ [texts.language]: [text] });
   return {
     '@context': 'http://iiif.io/api/presentation/3/context.json',

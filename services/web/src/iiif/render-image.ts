@@ -2,9 +2,9 @@ import sharp from 'sharp';
 import { ApiError } from '../api/repository.ts';
 import type { ImageRequest, Region, Size } from './image-request.ts';
 
-/** Pixels of an image that is decoded at most, and pixels of a side that are written at most. */
-const INPUT_PIXELS = 100_000_000;
-const OUTPUT_SIDE = 4_096;
+/** Most pixels of a decoded image, and most pixels along a side of a result. */
+const MAX_INPUT_PIXELS = 100_000_000;
+const MAX_OUTPUT_SIDE = 4_096;
 
 export const IMAGE_TYPES = { jpg: 'image/jpeg', png: 'image/png', webp: 'image/webp' } as const;
 
@@ -12,18 +12,18 @@ export const IMAGE_TYPES = { jpg: 'image/jpeg', png: 'image/png', webp: 'image/w
 export async function renderImage(bytes: Buffer, request: ImageRequest): Promise<Buffer> {
   try {
     // The orientation of a camera is applied first: regions are those of the image that people see.
-    const image = sharp(await sharp(bytes, { limitInputPixels: INPUT_PIXELS }).rotate().toBuffer(), {
-      limitInputPixels: INPUT_PIXELS,
+    const image = sharp(await sharp(bytes, { limitInputPixels: MAX_INPUT_PIXELS }).rotate().toBuffer(), {
+      limitInputPixels: MAX_INPUT_PIXELS,
     });
     const { width = 0, height = 0 } = await image.metadata();
     const region = pixelsOf(request.region, width, height);
     const size = sizeOf(request.size, region.width, region.height);
-    let shown = image.extract(region).resize({ ...size, fit: 'fill' });
-    if (request.isMirrored) shown = shown.flop();
-    if (request.rotation % 360 !== 0) shown = shown.rotate(request.rotation, { background: '#ffffff' });
-    if (request.quality === 'gray') shown = shown.grayscale();
-    if (request.quality === 'bitonal') shown = shown.threshold();
-    return await shown.toFormat(request.format === 'jpg' ? 'jpeg' : request.format).toBuffer();
+    let result = image.extract(region).resize({ ...size, fit: 'fill' });
+    if (request.isMirrored) result = result.flop();
+    if (request.rotation % 360 !== 0) result = result.rotate(request.rotation, { background: '#ffffff' });
+    if (request.quality === 'gray') result = result.grayscale();
+    if (request.quality === 'bitonal') result = result.threshold();
+    return await result.toFormat(request.format === 'jpg' ? 'jpeg' : request.format).toBuffer();
   } catch (error) {
     if (error instanceof ApiError) throw error;
     throw refused('The file cannot be read as an image.', error);
@@ -32,7 +32,7 @@ export async function renderImage(bytes: Buffer, request: ImageRequest): Promise
 
 /** Width and height of an image as people see it; `undefined` if the bytes are no image. */
 export async function dimensionsOf(bytes: Buffer): Promise<{ width: number; height: number } | undefined> {
-  const { autoOrient } = await sharp(bytes, { limitInputPixels: INPUT_PIXELS })
+  const { autoOrient } = await sharp(bytes, { limitInputPixels: MAX_INPUT_PIXELS })
     .metadata()
     .catch(() => ({ autoOrient: undefined }));
   return autoOrient;
@@ -59,24 +59,24 @@ function pixelsOf(region: Region, width: number, height: number): Pixels {
   const [across, down] = region.unit === 'pct' ? [width / 100, height / 100] : [1, 1];
   const left = Math.round(region.x * across);
   const top = Math.round(region.y * down);
-  const shown = {
+  const pixels = {
     left,
     top,
     width: Math.min(width - left, Math.round(region.width * across)),
     height: Math.min(height - top, Math.round(region.height * down)),
   };
-  if (shown.width < 1 || shown.height < 1) throw refused('The region is outside the image.');
-  return shown;
+  if (pixels.width < 1 || pixels.height < 1) throw refused('The region is outside the image.');
+  return pixels;
 }
 
 function sizeOf(size: Size, width: number, height: number): { width: number; height: number } {
   const scale = scaleOf(size, width, height);
   const [across, down] = typeof scale === 'number' ? [scale, scale] : scale;
   if (across > 1 || down > 1) throw refused('The image is smaller than the requested size.');
-  const most = Math.min(1, OUTPUT_SIDE / Math.max(width * across, height * down));
+  const shrink = Math.min(1, MAX_OUTPUT_SIDE / Math.max(width * across, height * down));
   return {
-    width: Math.max(1, Math.round(width * across * most)),
-    height: Math.max(1, Math.round(height * down * most)),
+    width: Math.max(1, Math.round(width * across * shrink)),
+    height: Math.max(1, Math.round(height * down * shrink)),
   };
 }
 

@@ -19,15 +19,15 @@ export interface OaiContext extends Pick<PageContext, 'repository' | 'siteName'>
 /** Answers a request of OAI-PMH 2.0, errors of the protocol included. @see http://www.openarchives.org/OAI/openarchivesprotocol.html */
 export async function answerOai(query: URLSearchParams, context: OaiContext): Promise<string> {
   try {
-    const given = readArguments(query);
-    const content = await VERBS[given.verb](given, context);
-    return envelope(Object.fromEntries(query), element(given.verb, {}, content), context);
+    const args = readArguments(query);
+    const content = await VERBS[args.verb](args, context);
+    return envelope(Object.fromEntries(query), element(args.verb, {}, content), context);
   } catch (error) {
     if (!(error instanceof OaiError)) throw error;
     // The arguments of a request that is invalid are not repeated (section 3.6).
     const isInvalid = error.code === 'badVerb' || error.code === 'badArgument';
-    const shown = isInvalid ? {} : Object.fromEntries(query);
-    return envelope(shown, element('error', { code: error.code }, error.message), context);
+    const request = isInvalid ? {} : Object.fromEntries(query);
+    return envelope(request, element('error', { code: error.code }, error.message), context);
   }
 }
 
@@ -53,16 +53,15 @@ function envelope(
   );
 }
 
-const VERBS: Readonly<
-  Record<Arguments['verb'], (given: Arguments, context: OaiContext) => Promise<Content>>
-> = {
-  Identify: identify,
-  ListMetadataFormats: listMetadataFormats,
-  ListSets: listSets,
-  GetRecord: getRecord,
-  ListIdentifiers: (given, context) => list(given, context, (listed) => header(listed, context)),
-  ListRecords: (given, context) => list(given, context, (listed, format) => record(listed, format, context)),
-};
+const VERBS: Readonly<Record<Arguments['verb'], (args: Arguments, context: OaiContext) => Promise<Content>>> =
+  {
+    Identify: identify,
+    ListMetadataFormats: listMetadataFormats,
+    ListSets: listSets,
+    GetRecord: getRecord,
+    ListIdentifiers: (args, context) => list(args, context, (listed) => header(listed, context)),
+    ListRecords: (args, context) => list(args, context, (listed, format) => record(listed, format, context)),
+  };
 
 async function identify(
   _: Arguments,
@@ -159,16 +158,16 @@ async function find(identifier: string, { repository }: OaiContext): Promise<Lis
 }
 
 async function list(
-  given: Arguments,
+  args: Arguments,
   context: OaiContext,
   write: (listed: Listed, format: MetadataFormat) => Content,
 ): Promise<Content> {
   const state =
-    given.resumptionToken === undefined ? firstState(given, context) : readToken(given.resumptionToken);
+    args.resumptionToken === undefined ? firstState(args, context) : readToken(args.resumptionToken);
   const format = formatOf(state.prefix);
   const { listed, next, total } = await pageOf(context, state);
   if (listed.length === 0 && state.position === 0) throw new OaiError('noRecordsMatch', 'No record matches.');
-  const isResumed = given.resumptionToken !== undefined;
+  const isResumed = args.resumptionToken !== undefined;
   return [
     listed.map((one) => write(one, format)),
     next === undefined && !isResumed

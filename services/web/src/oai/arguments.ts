@@ -39,10 +39,10 @@ export function readArguments(query: URLSearchParams): Arguments {
     throw new OaiError('badVerb', `The verb must be one of: ${VERBS.join(', ')}.`);
   const repeated = names.find((name, index) => names.indexOf(name) !== index);
   if (repeated !== undefined) throw new OaiError('badArgument', `The argument ${repeated} is repeated.`);
-  const given = names.filter((name) => name !== 'verb');
+  const args = names.filter((name) => name !== 'verb');
   const isResumed = (verb === 'ListIdentifiers' || verb === 'ListRecords') && query.has('resumptionToken');
   const { required, optional } = isResumed ? { required: ['resumptionToken'], optional: [] } : ALLOWED[verb];
-  const unknown = given.find((name) => !required.includes(name) && !optional.includes(name));
+  const unknown = args.find((name) => !required.includes(name) && !optional.includes(name));
   if (unknown !== undefined)
     throw new OaiError(
       'badArgument',
@@ -50,7 +50,7 @@ export function readArguments(query: URLSearchParams): Arguments {
     );
   const missing = required.find((name) => !query.get(name));
   if (missing !== undefined) throw new OaiError('badArgument', `${verb} needs the argument ${missing}.`);
-  const values = Object.fromEntries(given.map((name) => [name, query.get(name) ?? '']));
+  const values = Object.fromEntries(args.map((name) => [name, query.get(name) ?? '']));
   checkDates(values);
   return { verb, ...values };
 }

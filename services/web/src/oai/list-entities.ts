@@ -90,12 +90,12 @@ async function removedPage(repository: Repository, state: ListState, room: numbe
     })
     .sort((a, b) => (a.key < b.key ? -1 : 1));
   const size = room > 0 ? room : PAGE;
-  const shown = waiting.slice(0, size);
+  const page = waiting.slice(0, size);
   const next =
     waiting.length > size
-      ? { ...state, removed: shown.at(-1)?.key ?? '', position: state.position + shown.length }
+      ? { ...state, removed: page.at(-1)?.key ?? '', position: state.position + page.length }
       : undefined;
-  return { listed: shown.map(listedRemoval), next, total: 0 };
+  return { listed: page.map(listedRemoval), next, total: 0 };
 }
 
 function listedRemoval({ id, kind, removedAt }: Removal): Listed {

@@ -11,8 +11,11 @@ import {
   type FileListing,
   FORMATS,
   type Hits,
+  inLanguage,
   isRegistered,
   type Kind,
+  labelOf,
+  licenceUrl,
   plainText,
   schemaOrg,
   signpostingHeader,
@@ -27,11 +30,11 @@ import { depositedHtml } from '../html/rich-text.ts';
 import { details } from '../parts/details.ts';
 import { extentMap } from '../parts/extent-map.ts';
 import { fileTable } from '../parts/file-table.ts';
-import { accessLabel, hitList, pagePath } from '../parts/hit.ts';
+import { accessLabel, hitList, pagePath, typeLabel } from '../parts/hit.ts';
+import { pageLinks, pageNumber } from '../parts/page-links.ts';
 import { people } from '../parts/people.ts';
 import { preview } from '../parts/preview.ts';
 import { previewKind } from '../parts/preview-kind.ts';
-import { inLanguage, labelOf } from '../parts/vocabulary.ts';
 
 const RESOURCES_SHOWN = 50;
 
@@ -39,9 +42,11 @@ const RESOURCES_SHOWN = 50;
 export async function entityPage(kind: Kind, entity: Entity, context: PageContext): Promise<Page> {
   const { repository, texts } = context;
   const [files, resources, versions, packages] = await Promise.all([
-    readableOrNothing(repository.files(entity, kind)),
-    kind === 'package' ? repository.resources(entity, resourceQuery(context)) : undefined,
-    entity.is_published ? repository.versions(kind, entity.id, 1) : undefined,
+    entity.files?.enabled === false ? undefined : readableOrNothing(repository.files(entity, kind)),
+    kind === 'package'
+      ? repository.resources(entity, { size: RESOURCES_SHOWN, page: pageNumber(context) })
+      : undefined,
+    entity.is_published ? newestVersions(kind, entity, context) : undefined,
     kind === 'record' ? packagesOf(entity, context) : [],
   ]);
   const { metadata } = entity;
@@ -72,7 +77,7 @@ ${places.length > 0 && html`<meta name="geo.placename" content="${places.flatMap
     main: html`<article>
 ${notices(entity, page, context)}
 <ul class="meta">
-<li class="tag">${kind === 'package' ? texts.kind.package : (labelOf(metadata.resource_type, texts) ?? texts.kind.record)}</li>
+<li class="tag">${typeLabel(entity, context)}</li>
 <li class="tag">${accessLabel(entity.access.status, context)}</li>
 ${metadata.publication_date && html`<li>${texts.entity.published(readableDate(metadata.publication_date, texts.language))}</li>`}
 <li>${texts.entity.version(metadata.version ?? String(entity.versions.index))}</li>
@@ -83,8 +88,8 @@ ${people(metadata.creators, texts)}
 <div class="columns">
 <div>
 ${section(texts.entity.description, metadata.description && html`<div class="rich">${depositedHtml(metadata.description)}</div>`)}
-${(metadata.additional_descriptions ?? []).map((one) => section(labelOf(one.type, texts) ?? texts.entity.description, html`<div class="rich">${depositedHtml(one.description)}</div>`))}
-${resources && section(texts.entity.resources, resourceList(resources, entity, context))}
+${(metadata.additional_descriptions ?? []).map((one) => section(labelOf(one.type, texts.language) ?? texts.entity.description, html`<div class="rich">${depositedHtml(one.description)}</div>`))}
+${resources && section(texts.entity.resources, resourceList(resources, context))}
 ${await filesSection(entity, files, page, context)}
 ${section(texts.entity.extent, map && html`${map}${placeNames(entity)}`)}
 ${details(entity, context)}
@@ -126,22 +131,15 @@ ${embargo.reason && html`<p>${texts.access.reason(embargo.reason)}</p>`}</div>`
 ${!isEmbargoed && files === 'restricted' && html`<div class="notice"><p>${texts.access.restrictedFiles} ${texts.access.signInHint}</p></div>`}`;
 }
 
-function resourceQuery({ query }: PageContext): URLSearchParams {
-  const page = query.get('page') ?? '1';
-  return new URLSearchParams({ size: String(RESOURCES_SHOWN), page: /^\d{1,4}$/.test(page) ? page : '1' });
-}
-
 /** Resources grouped by type, in the order of the most frequent type. */
-function resourceList(resources: Hits, entity: Entity, context: PageContext): Html {
+function resourceList(resources: Hits, context: PageContext): Html {
   const { texts } = context;
   const { hits, total } = resources.hits;
-  if (hits.length === 0) return html`<p>${texts.entity.noResources}</p>`;
-  const groups = Map.groupBy(hits, ({ metadata }) => labelOf(metadata.resource_type, texts) ?? '');
-  const page = Number(resourceQuery(context).get('page'));
-  const more = page * RESOURCES_SHOWN < total;
+  if (total === 0) return html`<p>${texts.entity.noResources}</p>`;
+  const groups = Map.groupBy(hits, ({ metadata }) => labelOf(metadata.resource_type, texts.language) ?? '');
   return html`<p class="muted">${texts.entity.resourceCount(total)}</p>
 ${[...groups].map(([type, group]) => html`<h3>${type}</h3>${hitList(group, context, 4)}`)}
-${more && html`<p><a class="button" href="${link(`${pagePath(entity)}?page=${page + 1}`, context)}">${texts.results.next}</a></p>`}`;
+${pageLinks(total, RESOURCES_SHOWN, context)}`;
 }
 
 async function filesSection(
@@ -196,8 +194,8 @@ function doiWithState(doi: Doi, url: string | undefined, { texts }: PageContext)
 }
 
 function exportLinks(entity: Entity, context: PageContext): Html {
-  const shown = FORMATS.filter(({ isDescription }) => isDescription);
-  return html`<ul class="tags">${shown.map(({ name, title }) => {
+  const formats = FORMATS.filter(({ isDescription }) => isDescription);
+  return html`<ul class="tags">${formats.map(({ name, title }) => {
     const { pathname } = new URL(exportUrl(entity, name));
     return html`<li><a class="tag" href="${link(pathname, context)}">${title}</a></li>`;
   })}</ul>`;
@@ -212,18 +210,31 @@ function linked(text: string, page: string | undefined): Html {
 function licences({ metadata }: Entity, { texts }: PageContext): Html | undefined {
   const { rights = [] } = metadata;
   if (rights.length === 0) return undefined;
-  return html`<ul class="plain">${rights.map(({ id, title, description, link: own, props }) => {
-    const address = props?.url ?? own;
-    const name = inLanguage(title, texts) ?? id ?? address;
+  return html`<ul class="plain">${rights.map((right) => {
+    const { id, title, description } = right;
+    const address = licenceUrl(right);
+    const name = inLanguage(title, texts.language) ?? id ?? address;
     return html`<li>${address === undefined ? name : html`<a href="${address}" rel="license">${name}</a>`}
-${description && html`<br><span class="muted">${inLanguage(description, texts)}</span>`}</li>`;
+${description && html`<br><span class="muted">${inLanguage(description, texts.language)}</span>`}</li>`;
   })}</ul>`;
 }
 
-function versionList(versions: Hits, entity: Entity, page: string, context: PageContext): Html {
+const VERSIONS_SHOWN = 5;
+
+/** Most entities have one version, for which nothing is requested. */
+async function newestVersions(
+  kind: Kind,
+  entity: Entity,
+  { repository }: PageContext,
+): Promise<readonly Entity[]> {
+  const { index, is_latest: isLatest } = entity.versions;
+  if (index === 1 && isLatest) return [entity];
+  return (await repository.versions(kind, entity.id, { size: VERSIONS_SHOWN, page: 1 })).hits.hits;
+}
+
+function versionList(versions: readonly Entity[], entity: Entity, page: string, context: PageContext): Html {
   const { texts } = context;
-  const shown = versions.hits.hits.slice(0, 5);
-  return html`<ul class="plain">${shown.map((version) => {
+  return html`<ul class="plain">${versions.map((version) => {
     const name = texts.entity.version(version.metadata.version ?? String(version.versions.index));
     const isThis = version.id === entity.id;
     return html`<li>${isThis ? html`<strong aria-current="page">${name}</strong>` : html`<a href="${link(pagePath(version), context)}">${name}</a>`}

@@ -2,7 +2,7 @@ import { COLLECTION, type FileEntry, type Kind } from '@kr/formats';
 import { ApiError } from '../api/repository.ts';
 import { html } from '../html/html.ts';
 import { link, type Page, type PageContext } from '../html/layout.ts';
-import { PDF_MOST_BYTES, preview } from '../parts/preview.ts';
+import { MAX_PDF_BYTES, preview } from '../parts/preview.ts';
 import { previewKind } from '../parts/preview-kind.ts';
 
 /** A file of an entity. @throws ApiError 404: there is no such file */
@@ -27,12 +27,12 @@ export async function pdfDocument(
   context: PageContext,
 ): Promise<Buffer> {
   const entry = await findFile(kind, id, key, context);
-  if (previewKind(entry) !== 'pdf' || entry.size > PDF_MOST_BYTES) {
+  if (previewKind(entry) !== 'pdf' || entry.size > MAX_PDF_BYTES) {
     throw new ApiError(404, { status: 404, message: context.texts.problems[404].text });
   }
   const { bytes } = await context.repository.contentStart(
     new URL(entry.links.content).pathname,
-    PDF_MOST_BYTES,
+    MAX_PDF_BYTES,
   );
   return bytes;
 }

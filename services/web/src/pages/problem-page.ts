@@ -2,7 +2,6 @@ import type { ErrorBody } from '@kr/formats';
 import { readableDate } from '../html/dates.ts';
 import { html } from '../html/html.ts';
 import { link, type Page, type PageContext } from '../html/layout.ts';
-import { labelOf } from '../parts/vocabulary.ts';
 
 /** A page for an error answer of the API: not found, restricted, removed (with its tombstone), … */
 export function problemPage(body: ErrorBody, context: PageContext): Page {
@@ -32,9 +31,10 @@ function problemOf(status: number, { problems }: PageContext['texts']): { title:
 function tombstone({ tombstone: removed }: ErrorBody, { texts }: PageContext) {
   if (removed === undefined) return undefined;
   const { removal_date: date, removal_reason: reason, note, citation_text: citation } = removed;
+  const reasons: Readonly<Record<string, string>> = texts.problems.removalReasons;
   return html`<div class="notice">
 ${date && html`<p>${texts.problems.removedOn(readableDate(date, texts.language))}</p>`}
-${reason && html`<p>${texts.problems.removalReason(labelOf(reason, texts) ?? '')}</p>`}
+${reason && html`<p>${texts.problems.removalReason(reasons[reason.id] ?? reason.id)}</p>`}
 ${note && html`<p>${note}</p>`}
 </div>
 ${citation && html`<p>${texts.problems.lastCitation}:</p><blockquote>${citation}</blockquote>`}`;

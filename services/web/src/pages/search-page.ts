@@ -2,10 +2,10 @@ import type { Bucket, Hits } from '@kr/formats';
 import { type Html, html } from '../html/html.ts';
 import { link, type Page, type PageContext } from '../html/layout.ts';
 import { hitList } from '../parts/hit.ts';
+import { pageLinks } from '../parts/page-links.ts';
 import { resultMap } from '../parts/result-map.ts';
 
 const SIZE = 20;
-const FURTHEST_HIT = 10_000;
 
 /** Parameters of the page that the API takes too; facets are added as the API names them. */
 const PASSED = ['q', 'sort', 'page', 'bbox'];
@@ -32,10 +32,13 @@ export async function searchPage(context: PageContext): Promise<Page> {
   return {
     title: [context.query.get('q'), texts.results.title].filter(Boolean).join(' – '),
     isIndexed: false,
+    hasSearch: true,
     head: html`<link rel="alternate" type="application/atom+xml" title="${texts.results.feed}" href="${feed}">`,
     scripts: ['search.js'],
     main: html`<h1>${texts.results.title}</h1>
-<form action="/search" method="get" id="search">
+<form role="search" action="/search" method="get" id="search">
+<p class="find"><input type="search" name="q" value="${context.query.get('q')}" aria-label="${texts.searchHint}" placeholder="${texts.searchHint}">
+<button>${texts.search}</button></p>
 <div class="columns left">
 <div>
 <div class="toolbar">
@@ -45,7 +48,7 @@ ${viewChoice(isMap, context)}
 </div>
 ${isMap && resultMap(hits, { land: asset('land.svg'), box: context.query.get('bbox') }, context)}
 ${hits.length === 0 ? html`<p>${texts.results.none} ${texts.results.noneHint}</p>` : hitList(hits, context, 2)}
-${pageLinks(total, context)}
+${pageLinks(total, SIZE, context)}
 <p class="actions"><a href="${feed}">${texts.results.feed}</a> ·
 ${texts.results.download}: <a href="${download('csv')}">CSV</a> <a href="${download('geojson')}">GeoJSON</a></p>
 </div>
@@ -76,7 +79,6 @@ function filters({ aggregations }: Hits, context: PageContext): Html {
   const q = query.get('q') ?? '';
   return html`<div id="filters">
 <h2>${texts.results.filters}</h2>
-<label>${texts.search} <input class="wide" type="search" name="q" value="${q}" aria-label="${texts.searchHint}"></label>
 ${facets.map(([name, { label, buckets }]) => html`<fieldset class="facet"><legend>${label}</legend>${bucketList(name, buckets, '')}</fieldset>`)}
 ${placeFilter(context)}
 <p><button class="primary">${texts.results.applyFilters}</button></p>
@@ -96,8 +98,8 @@ ${inner.length > 0 && bucketList(name, inner, `${value}::`)}</li>`;
 
 function placeFilter({ texts, query }: PageContext): Html {
   const [west, north, east, south] = (apiQuery(query).get('bbox') ?? '').split(',');
-  const edge = (name: string, label: string, value: string | undefined, most: number): Html =>
-    html`<label>${label} <input type="number" name="${name}" value="${value}" min="${-most}" max="${most}" step="any"></label>`;
+  const edge = (name: string, label: string, value: string | undefined, max: number): Html =>
+    html`<label>${label} <input type="number" name="${name}" value="${value}" min="${-max}" max="${max}" step="any"></label>`;
   return html`<fieldset class="facet"><legend>${texts.results.place}</legend>
 <p class="muted">${texts.results.placeHint}</p>
 <div class="edges">
@@ -118,23 +120,4 @@ function viewChoice(isMap: boolean, { texts }: PageContext): Html {
   const option = (value: string, label: string, isChosen: boolean): Html =>
     html`<option value="${value}"${isChosen && html` selected`}>${label}</option>`;
   return html`<label>${texts.results.view} <select name="view">${option('list', texts.results.list, !isMap)}${option('map', texts.results.map, isMap)}</select></label>`;
-}
-
-function pageLinks(total: number, context: PageContext): Html | undefined {
-  const { texts, query } = context;
-  const reachable = Math.min(total, FURTHEST_HIT);
-  const pages = Math.ceil(reachable / SIZE);
-  if (pages < 2) return undefined;
-  const page = Math.min(pages, Math.max(1, Number(query.get('page')) || 1));
-  const to = (number: number): string => {
-    const target = without(query, ['page', 'token']);
-    target.set('page', String(number));
-    return link(`/search?${target}`, context);
-  };
-  return html`<nav class="pages" aria-label="${texts.results.pages}">
-${page > 1 && html`<a class="button" rel="prev" href="${to(page - 1)}">${texts.results.previous}</a>`}
-<span>${texts.results.page(page, pages)}</span>
-${page < pages && html`<a class="button" rel="next" href="${to(page + 1)}">${texts.results.next}</a>`}
-${total > FURTHEST_HIT && page === pages && html`<p>${texts.results.tooFar}</p>`}
-</nav>`;
 }

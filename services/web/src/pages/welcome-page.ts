@@ -11,10 +11,11 @@ export async function welcomePage(context: PageContext): Promise<Page> {
   return {
     title: siteName,
     description: texts.welcome.lead,
+    hasSearch: true,
     head: html`<link rel="alternate" type="application/atom+xml" title="${texts.footerFeed}" href="/feed.atom">`,
     main: html`<h1>${siteName}</h1>
 <p>${texts.welcome.lead}</p>
-<form class="find" action="/search" method="get">
+<form class="find" role="search" action="/search" method="get">
 <input type="search" name="q" aria-label="${texts.searchHint}" placeholder="${texts.searchHint}">
 <button>${texts.search}</button>
 </form>

@@ -1,35 +1,37 @@
-import { type Entity, type Funding, type Metadata, urlOf } from '@kr/formats';
+import { type Entity, type Funding, inLanguage, labelOf, type Metadata, urlOf } from '@kr/formats';
 import { readableDate } from '../html/dates.ts';
 import { type Html, html } from '../html/html.ts';
 import { definitions, link, type PageContext } from '../html/layout.ts';
 import type { Texts } from '../html/texts.ts';
 import { people } from './people.ts';
-import { inLanguage, labelOf } from './vocabulary.ts';
 
 /** The remaining metadata of an entity. */
 export function details({ metadata, ...entity }: Entity, context: PageContext): Html {
   const { texts } = context;
   const t = texts.entity;
   const titles = (entries: Metadata['languages']) =>
-    entries?.map((entry) => labelOf(entry, texts)).join(', ');
+    entries?.map((entry) => labelOf(entry, texts.language)).join(', ');
   return html`<section><h2>${t.details}</h2>
 ${definitions([
   [t.contributors, people(metadata.contributors, texts)],
   [t.subjects, subjects(metadata, context)],
   [t.publisher, metadata.publisher],
-  [t.resourceType, labelOf(metadata.resource_type, texts)],
+  [t.resourceType, labelOf(metadata.resource_type, texts.language)],
   [t.languages, titles(metadata.languages)],
   [
     t.dates,
     list(
       metadata.dates,
       ({ date, type, description }) =>
-        html`${labelOf(type, texts)}: ${readableDate(date, texts.language)}${description && html` (${description})`}`,
+        html`${labelOf(type, texts.language)}: ${readableDate(date, texts.language)}${description && html` (${description})`}`,
     ),
   ],
   [
     t.relations,
-    list(metadata.related_identifiers, (one) => html`${labelOf(one.relation_type, texts)} ${reference(one)}`),
+    list(
+      metadata.related_identifiers,
+      (one) => html`${labelOf(one.relation_type, texts.language)} ${reference(one)}`,
+    ),
   ],
   [
     t.references,
@@ -42,7 +44,7 @@ ${definitions([
   [t.funding, list(metadata.funding, (one) => funding(one, texts))],
   [t.audiences, titles(metadata.target_audiences)],
   [t.priorities, titles(metadata.engagement_priorities)],
-  [t.activity, labelOf(metadata.geo_work_programme_activity, texts)],
+  [t.activity, labelOf(metadata.geo_work_programme_activity, texts.language)],
   [t.sizes, metadata.sizes?.join(', ')],
   [t.formats, metadata.formats?.join(', ')],
   [t.created, readableDate(entity.created, texts.language)],
@@ -73,7 +75,7 @@ function reference(one: { identifier: string; scheme?: string; title?: string })
 }
 
 function funding({ funder, award }: Funding, texts: Texts): Html {
-  const title = inLanguage(award?.title, texts);
+  const title = inLanguage(award?.title, texts.language);
   const address = award?.identifiers?.find(({ scheme }) => scheme === 'url')?.identifier;
   const name = [title, award?.number].filter(Boolean).join(', ');
   return html`${funder?.name ?? funder?.id}${name !== '' && html`: ${address === undefined ? name : reference({ identifier: address, scheme: 'url', title: name })}`}`;

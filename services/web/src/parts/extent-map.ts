@@ -23,17 +23,17 @@ ${pointsOf(geometries).map(([lon = 0, lat = 0]) => html`<circle class="place poi
 </div>`;
 }
 
-const LEAST_DEGREES = 6;
+const MIN_DEGREES = 6;
 
 /** The bounds with a margin, at least 6° high and twice as wide as high, inside the world. */
 function viewAround([west, south, east, north]: Bounds): Bounds {
-  const height = Math.min(180, Math.max(LEAST_DEGREES, (north - south) * 1.5, ((east - west) * 1.5) / 2));
+  const height = Math.min(180, Math.max(MIN_DEGREES, (north - south) * 1.5, ((east - west) * 1.5) / 2));
   const width = Math.min(360, height * 2);
   const left = clamp((west + east) / 2 - width / 2, -180, 180 - width);
   const bottom = clamp((south + north) / 2 - height / 2, -90, 90 - height);
   return [left, bottom, left + width, bottom + height];
 }
 
-function clamp(value: number, least: number, most: number): number {
-  return Math.min(Math.max(value, least), most);
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(Math.max(value, min), max);
 }

@@ -17,27 +17,28 @@ export function fileTable(
   const entries = ordered(listing).filter(({ status }) => status === 'completed');
   if (entries.length === 0) return html`<p>${texts.entity.noFiles}</p>`;
   const bytes = entries.reduce((sum, { size }) => sum + size, 0);
-  return html`<div class="scroll"><table>
+  return html`<table class="files">
 <caption>${texts.entity.fileCount(entries.length, texts.size(bytes))}</caption>
 <thead><tr><th scope="col">${texts.entity.fileName}</th><th scope="col">${texts.entity.fileSize}</th><th scope="col">${texts.entity.fileChecksum}</th></tr></thead>
 <tbody>${entries.map((entry) => row(entry, page, context))}</tbody>
-</table></div>
+</table>
 <p class="actions"><a class="button" href="${link(archive, context)}">${texts.entity.downloadAll}</a></p>`;
 }
 
 function row(entry: FileEntry, page: string, context: PageContext): Html {
   const { texts } = context;
   const { pathname } = new URL(entry.links.content);
-  const preview = previewKind(entry) !== undefined;
+  const preview = `${page}/preview/${encodeURIComponent(entry.key)}`;
   return html`<tr>
-<th scope="row"><a href="${link(pathname, context)}">${entry.key}</a>
-${preview && html`<br><a class="muted" href="${link(`${page}/preview/${encodeURIComponent(entry.key)}`, context)}" aria-label="${texts.previews.title(entry.key)}">${texts.entity.preview}</a>`}</th>
+<th scope="row">${entry.key}
+<p><a href="${link(pathname, context)}" aria-label="${texts.entity.downloadOf(entry.key)}">${texts.entity.download}</a>
+${previewKind(entry) && html`<a href="${link(preview, context)}" aria-label="${texts.previews.title(entry.key)}">${texts.entity.preview}</a>`}</p></th>
 <td class="number">${texts.size(entry.size)}</td>
 <td><code class="checksum">${entry.checksum}</code></td>
 </tr>`;
 }
 
-/** The entries in the order that the depositor chose, the others behind, by name. */
+/** The entries in the order that the depositor chose, then the others by name. */
 function ordered({ entries = [], order = [] }: FileListing): FileEntry[] {
   const places = new Map(order.map((key, index) => [key, index]));
   const placeOf = (key: string): number => places.get(key) ?? order.length;

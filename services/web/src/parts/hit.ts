@@ -1,9 +1,10 @@
-import { COLLECTION, type Entity, kindOf, plainText, titleOf } from '@kr/formats';
+import { COLLECTION, type Entity, kindOf, labelOf, plainText, titleOf } from '@kr/formats';
 import { readableDate } from '../html/dates.ts';
 import { type Html, html, trusted } from '../html/html.ts';
 import { link, type PageContext } from '../html/layout.ts';
 import { shortNames } from './people.ts';
-import { labelOf } from './vocabulary.ts';
+
+const EXCERPT_LENGTH = 400;
 
 /** Path of the page of a published entity. */
 export function pagePath(entity: Entity): string {
@@ -18,19 +19,28 @@ export function hitList(entities: readonly Entity[], context: PageContext, level
 function hit(entity: Entity, context: PageContext, level: number): Html {
   const { texts } = context;
   const { metadata, access } = entity;
-  const kind = kindOf(entity);
   const { publication_date: date } = metadata;
   return html`<li class="card">
 <ul class="meta">
-<li class="tag">${kind === 'package' ? texts.kind.package : (labelOf(metadata.resource_type, texts) ?? texts.kind.record)}</li>
+<li class="tag">${typeLabel(entity, context)}</li>
 <li class="tag">${accessLabel(access.status, context)}</li>
 ${date && html`<li>${readableDate(date, texts.language)}</li>`}
 ${metadata.version && html`<li>${texts.entity.version(metadata.version)}</li>`}
 </ul>
 ${trusted(`<h${level}>`)}<a href="${link(pagePath(entity), context)}">${titleOf(entity)}</a>${trusted(`</h${level}>`)}
 <p>${shortNames(metadata.creators)}</p>
-${metadata.description && html`<p class="excerpt muted">${plainText(metadata.description).slice(0, 400)}</p>`}
+${metadata.description && html`<p class="excerpt muted">${excerpt(plainText(metadata.description))}</p>`}
 </li>`;
+}
+
+function excerpt(text: string): string {
+  return text.length <= EXCERPT_LENGTH ? text : `${text.slice(0, EXCERPT_LENGTH).trimEnd()}…`;
+}
+
+/** “Knowledge package”, or the type of a resource. */
+export function typeLabel(entity: Entity, { texts }: Pick<PageContext, 'texts'>): string {
+  if (kindOf(entity) === 'package') return texts.kind.package;
+  return labelOf(entity.metadata.resource_type, texts.language) ?? texts.kind.record;
 }
 
 export function accessLabel(status: string, { texts }: Pick<PageContext, 'texts'>): string {

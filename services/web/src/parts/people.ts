@@ -1,7 +1,6 @@
-import { nameUrl, type Person } from '@kr/formats';
+import { labelOf, nameUrl, type Person } from '@kr/formats';
 import { type Html, html } from '../html/html.ts';
 import type { Texts } from '../html/texts.ts';
-import { labelOf } from './vocabulary.ts';
 
 /** Names with affiliation, role and ORCID iD. */
 export function people(persons: readonly Person[] | undefined, texts: Texts): Html | undefined {
@@ -14,7 +13,7 @@ function item(person: Person, texts: Texts): Html {
   const orcid = nameUrl(person, 'orcid');
   const ror = nameUrl(person, 'ror');
   const affiliations = (person.affiliations ?? []).map((one) => one.name);
-  const about = [labelOf(person.role, texts), ...affiliations].filter(Boolean);
+  const about = [labelOf(person.role, texts.language), ...affiliations].filter(Boolean);
   return html`<li>${ror === undefined ? name : html`<a href="${ror}">${name}</a>`}
 ${orcid !== undefined && html` <a class="orcid" href="${orcid}" aria-label="${texts.entity.orcid(name)}">iD</a>`}
 ${about.length > 0 && html` <span class="affiliation">${about.join(', ')}</span>`}</li>`;

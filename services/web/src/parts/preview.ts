@@ -7,13 +7,13 @@ import { extentMap } from './extent-map.ts';
 import { type PreviewKind, previewKind } from './preview-kind.ts';
 
 /** The largest part of a file that a preview reads, in bytes. */
-const MOST_BYTES = 256 * 1024;
+const MAX_BYTES = 256 * 1024;
 /** The largest PDF that is shown, in bytes. */
-export const PDF_MOST_BYTES = 50 * 1024 * 1024;
-const MOST_ROWS = 100;
-const MOST_COLUMNS = 50;
-const MOST_CELLS = 200;
-const MOST_FEATURES = 500;
+export const MAX_PDF_BYTES = 50 * 1024 * 1024;
+const MAX_ROWS = 100;
+const MAX_COLUMNS = 50;
+const MAX_CELLS = 200;
+const MAX_FEATURES = 500;
 
 /** @param content path of the bytes of the file */
 export async function preview(entry: FileEntry, context: PageContext): Promise<Html> {
@@ -27,15 +27,15 @@ export async function preview(entry: FileEntry, context: PageContext): Promise<H
   }
   if (kind === 'pdf') {
     const title = texts.previews.title(entry.key);
-    if (entry.size > PDF_MOST_BYTES) return html`<p>${texts.previews.notPossible}</p>`;
+    if (entry.size > MAX_PDF_BYTES) return html`<p>${texts.previews.notPossible}</p>`;
     const page = context.path.split('?')[0]?.replace(/\/preview\/.*$/, '') ?? '';
     const source = `${page}/preview/${encodeURIComponent(entry.key)}/document`;
     return html`<div class="preview"><iframe src="${link(source, context)}" title="${title}"></iframe></div>`;
   }
-  const { bytes, isWhole } = await repository.contentStart(pathname, MOST_BYTES);
+  const { bytes, isWhole } = await repository.contentStart(pathname, MAX_BYTES);
   const text = decode(bytes, isWhole);
-  const shown = SHOWN[kind](text, { isWhole, key: entry.key, context });
-  return html`<div class="preview">${shown ?? html`<p>${texts.previews.invalid}</p><pre tabindex="0">${text}</pre>`}
+  const content = RENDERERS[kind](text, { isWhole, key: entry.key, context });
+  return html`<div class="preview">${content ?? html`<p>${texts.previews.invalid}</p><pre tabindex="0">${text}</pre>`}
 ${!isWhole && html`<p class="muted">${texts.previews.truncated}</p>`}</div>`;
 }
 
@@ -46,9 +46,9 @@ interface Source {
 }
 
 /** Undefined for a text that is not what its name promises. */
-type Show = (text: string, source: Source) => Html | undefined;
+type Renderer = (text: string, source: Source) => Html | undefined;
 
-const SHOWN: Readonly<Record<Exclude<PreviewKind, 'image' | 'pdf'>, Show>> = {
+const RENDERERS: Readonly<Record<Exclude<PreviewKind, 'image' | 'pdf'>, Renderer>> = {
   text: (text) => html`<pre tabindex="0">${text}</pre>`,
   markdown: (text) => html`<div class="rich">${renderMarkdown(text)}</div>`,
   csv: table,
@@ -66,17 +66,17 @@ function table(text: string, { isWhole, key, context }: Source): Html | undefine
   const whole = isWhole ? text : text.slice(0, text.lastIndexOf('\n') + 1);
   const rows = rowsOf(whole, key.toLowerCase().endsWith('.tsv') ? '\t' : delimiterOf(whole));
   if (rows === undefined) return undefined;
-  const [head = [], ...body] = rows.map((cells) => cells.slice(0, MOST_COLUMNS));
-  const isCut = body.length >= MOST_ROWS || !isWhole;
+  const [head = [], ...body] = rows.map((cells) => cells.slice(0, MAX_COLUMNS));
+  const isCut = body.length >= MAX_ROWS || !isWhole;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${texts.previews.title(key)}"><table>
 <thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
-<tbody>${body.slice(0, MOST_ROWS).map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell.slice(0, MOST_CELLS)}</td>`)}</tr>`)}</tbody>
-</table></div>${isCut && html`<p class="muted">${texts.previews.rows(Math.min(body.length, MOST_ROWS))}</p>`}`;
+<tbody>${body.slice(0, MAX_ROWS).map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell.slice(0, MAX_CELLS)}</td>`)}</tr>`)}</tbody>
+</table></div>${isCut && html`<p class="muted">${texts.previews.rows(Math.min(body.length, MAX_ROWS))}</p>`}`;
 }
 
 function rowsOf(text: string, delimiter: string): string[][] | undefined {
   try {
-    const options = { delimiter, to: MOST_ROWS + 1, relax_column_count: true, relax_quotes: true, bom: true };
+    const options = { delimiter, to: MAX_ROWS + 1, relax_column_count: true, relax_quotes: true, bom: true };
     return parse(text, options) as string[][];
   } catch {
     return undefined;
@@ -92,7 +92,7 @@ function delimiterOf(text: string): string {
 function places(text: string, { isWhole, context }: Source): Html | undefined {
   if (!isWhole) return html`<pre tabindex="0">${text.slice(0, 4_000)}</pre>`;
   const value = parsed(text);
-  const features = featuresOf(value).slice(0, MOST_FEATURES);
+  const features = featuresOf(value).slice(0, MAX_FEATURES);
   const map = extentMap(features, context.texts);
   return (
     map &&

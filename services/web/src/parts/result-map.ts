@@ -18,8 +18,10 @@ export function resultMap(
   const placed = hits
     .map((entity) => ({ entity, geometries: geometriesOf(entity.metadata.locations?.features ?? []) }))
     .filter(({ geometries }) => boundsOf(geometries) !== undefined);
-  return html`<div class="map" id="result-map" data-zoom-in="${texts.map.zoomIn}" data-zoom-out="${texts.map.zoomOut}" data-reset="${texts.map.reset}">
-<p class="muted">${texts.map.drawHint}</p>
+  return html`<div class="map" id="result-map">
+<div class="toolbar"><p class="muted">${texts.map.drawHint}</p>
+<p class="zoom" hidden>${Object.entries(texts.map.moves).map(([edge, label]) => mapButton(edge, ARROWS[edge], label))}
+${mapButton('in', '+', texts.map.zoomIn)}${mapButton('out', '−', texts.map.zoomOut)}${mapButton('world', '⟲', texts.map.reset)}</p></div>
 <svg viewBox="-180 -90 360 180" role="group" aria-label="${texts.map.label}">
 <use class="land" href="${land}#land"/>
 ${placed.map(
@@ -35,6 +37,12 @@ ${boxOf(box)}
 </svg>
 ${placed.length < hits.length && html`<p class="muted">${texts.results.withoutPlace(hits.length - placed.length)}</p>`}
 </div>`;
+}
+
+const ARROWS: Readonly<Record<string, string>> = { west: '←', north: '↑', south: '↓', east: '→' };
+
+function mapButton(action: string, sign: string | undefined, label: string): Html {
+  return html`<button type="button" data-map="${action}" aria-label="${label}" title="${label}">${sign}</button>`;
 }
 
 /** Small extents would be invisible on a map of the world. */
