@@ -17,7 +17,7 @@ const ROUNDS = scaled(2, 8);
 const OF_A_ROUND = scaled(10, 100);
 const WRITERS = 4;
 /** Publishing while DataCite fails may take this many times as long as while it answers (p95). */
-const MAX_RATIO = scaled(2, 1.25);
+const MAX_RATIO = scaled(2, 1.5);
 const PATIENCE_MS = scaled(300_000, 1_800_000);
 /** Half of the calls fail. */
 const FAULTS = ['busy', 'limited', 'cut', 'lost', 'none', 'none', 'none', 'none'] as const;
