@@ -72,7 +72,8 @@ export function entityReply(
   };
 }
 
-function present(document: EntityDocument__Output | null | undefined): EntityDocument__Output {
-  if (!document) throw new Error('a service answered without the document it promised');
-  return document;
+/** A message that services always set. */
+export function present<Message>(message: Message | null | undefined): Message {
+  if (message === null || message === undefined) throw new Error('a service answered without its message');
+  return message;
 }

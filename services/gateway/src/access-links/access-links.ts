@@ -1,9 +1,8 @@
-import type { AccessLink__Output } from '@kr/contracts';
-import type { EntityDeps } from '../entities.ts';
+import { type EntityDeps, present } from '../entities.ts';
 import { type Call, created, json, noContent, param } from '../http/endpoint.ts';
 import type { Operation } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
-import { accessLinkJson, type Json } from '../rendering/entity-json.ts';
+import { accessLinkJson } from '../rendering/entity-json.ts';
 
 export function accessLinkRoutes(deps: EntityDeps): Operation[] {
   const { kind, clients } = deps;
@@ -44,7 +43,7 @@ export function accessLinkRoutes(deps: EntityDeps): Operation[] {
           { ticket, body: call.rawBody, creationKey: call.creationKey },
           call.principal,
         );
-        const body = linkReply(link);
+        const body = accessLinkJson(present(link));
         return created(body, `${call.baseUrl}${call.path}/${body['id']}`);
       },
     },
@@ -62,7 +61,7 @@ export function accessLinkRoutes(deps: EntityDeps): Operation[] {
           call.principal,
           { signal: call.signal },
         );
-        return json(200, linkReply(link));
+        return json(200, accessLinkJson(present(link)));
       },
     },
     {
@@ -81,7 +80,7 @@ export function accessLinkRoutes(deps: EntityDeps): Operation[] {
           { ticket, linkId: param(call, 'linkId'), body: call.rawBody },
           call.principal,
         );
-        return json(200, linkReply(link));
+        return json(200, accessLinkJson(present(link)));
       },
     },
     {
@@ -99,12 +98,6 @@ export function accessLinkRoutes(deps: EntityDeps): Operation[] {
       },
     },
   ];
-}
-
-/** The document of the one link that a call was about. */
-function linkReply(link: AccessLink__Output | null): Json {
-  if (link === null) throw new Error('the access links service answered without the link it promised');
-  return accessLinkJson(link);
 }
 
 /**

@@ -1,11 +1,11 @@
-import type { FileEntry__Output, NewEntry } from '@kr/contracts';
+import type { NewEntry } from '@kr/contracts';
 import type { Issue } from '@kr/service-error';
+import { present } from '../entities.ts';
 import { isObject } from '../http/body.ts';
 import { type Call, created, json, noContent, param } from '../http/endpoint.ts';
 import { assertValid, invalid } from '../http/invalid.ts';
 import type { Operation } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
-import type { Json } from '../rendering/entity-json.ts';
 import { fileJson, fileListJson } from '../rendering/file-json.ts';
 import { authoriseEnabledFiles, authoriseFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
 
@@ -84,7 +84,7 @@ export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Operatio
           { ticket, key: param(call, 'key'), metadataJson: metadataJson(call.body ?? {}) },
           call.principal,
         );
-        return json(200, fileReply(entry, ofDraft, call));
+        return json(200, fileJson(present(entry), fileHolder(ofDraft, call)));
       },
     },
     {
@@ -111,16 +111,10 @@ export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Operatio
       handler: async (call) => {
         const { ticket } = await authoriseEnabledFiles(ofDraft, 'write', call);
         const { entry } = await files.commitUpload({ ticket, key: param(call, 'key') }, call.principal);
-        return json(200, fileReply(entry, ofDraft, call));
+        return json(200, fileJson(present(entry), fileHolder(ofDraft, call)));
       },
     },
   ];
-}
-
-/** The document of the one file that a call was about. */
-function fileReply(entry: FileEntry__Output | null, deps: FilesDeps, call: Call): Json {
-  if (entry === null) throw new Error('the files service answered without the entry it promised');
-  return fileJson(entry, fileHolder(deps, call));
 }
 
 /** The list of files and each of them, of a draft or a published entity. */
@@ -158,7 +152,7 @@ function readRoutes(deps: FilesDeps): Operation[] {
         const { principal, signal } = call;
         const key = param(call, 'key');
         const { entry } = await clients.files.readEntry({ ticket, key }, principal, { signal });
-        return json(200, fileReply(entry, deps, call));
+        return json(200, fileJson(present(entry), fileHolder(deps, call)));
       },
     },
   ];
