@@ -233,7 +233,7 @@ describe('headers', () => {
     things = [
       ...(await thingsOf('/records', recordDocument('Seen', { withFiles: true }))),
       ...(await thingsOf('/packages', packageDocument('Seen', { withFiles: true }))),
-      { below: '/api', parameters: { type: 'licenses', id: 'cc-by-4.0', tokenId: '0' } },
+      { below: '/api', parameters: { type: 'licenses', termId: 'cc-by-4.0', tokenId: '0' } },
     ];
   });
 
