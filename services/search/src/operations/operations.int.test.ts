@@ -273,12 +273,20 @@ describe('building the index again', () => {
     expect((await index.search(aSearch())).total).toBe(1);
   });
 
-  test('is refused while the index is being filled, and so is comparing it', async () => {
-    const operations = operate(aWorld().source);
-    await expect(operations.handlers.StartReindex()).rejects.toMatchObject({ kind: 'conflict' });
-    await expect(operations.handlers.CheckDrift({ isRepaired: false })).rejects.toMatchObject({
-      kind: 'conflict',
-    });
+  test('joins a first build, during which a comparison is a conflict', async () => {
+    const listed = Promise.withResolvers<void>();
+    const operations = operate(aWorld(() => listed.promise).source);
+    try {
+      for (let request = 0; request < 2; request += 1)
+        expect(await operations.handlers.StartReindex()).toEqual({});
+      await expect(operations.handlers.CheckDrift({ isRepaired: false })).rejects.toMatchObject({
+        kind: 'conflict',
+      });
+    } finally {
+      listed.resolve();
+    }
+    await until(() => index.isFilled());
+    expect(await drift(operations)).toMatchObject(NOTHING);
   });
 });
 
