@@ -8,7 +8,7 @@ interface UntilOptions {
 }
 
 const FIRST_PAUSE_MS = 10;
-const LONGEST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 100;
 
 /**
  * Polls until the result is truthy, and resolves with it: every `everyMs` milliseconds, by default less often the longer it
@@ -31,7 +31,7 @@ export async function until<T>(
       cause = thrown;
     }
     await sleep(pauseMs);
-    if (everyMs === undefined) pauseMs = Math.min(1.5 * pauseMs, LONGEST_PAUSE_MS);
+    if (everyMs === undefined) pauseMs = Math.min(1.5 * pauseMs, MAX_PAUSE_MS);
   } while (Date.now() < deadline);
   throw new Error(`Timed out after ${timeoutMs} ms waiting for ${what}.`, { cause });
 }
