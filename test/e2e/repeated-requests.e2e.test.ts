@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import pg from 'pg';
-import type { Entity, Listing } from './story/answers.ts';
+import type { Entity, FilesListing, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type Answer, type HttpClient, httpClient } from './story/http-client.ts';
 import { link } from './story/stories.ts';
@@ -50,9 +50,30 @@ async function openTransaction(url: string): Promise<pg.Client> {
   return client;
 }
 
+/** Kills the gateway when a request has changed the table, and before its answer is stored. */
+async function dieBeforeTheAnswer(
+  database: 'records' | 'packages' | 'files',
+  table: string,
+  send: () => Promise<unknown>,
+  isMade: (making: pg.Client) => Promise<boolean>,
+): Promise<void> {
+  const [making, answering] = await Promise.all([
+    openTransaction(system.databaseUrls[database]),
+    openTransaction(system.databaseUrls.gateway),
+  ]);
+  await making.query(`lock table ${table} in share mode`);
+  const first = send().catch(() => undefined);
+  await until(async () => (await answering.query(UNANSWERED)).rowCount === 1);
+  await making.query('commit');
+  await until(() => isMade(making));
+  system.kill('gateway', 'SIGKILL');
+  await first;
+  await Promise.all([answering.end(), making.end()]);
+}
+
 /** As a careful client does: the same request again until it is answered. */
-async function insist(send: () => Promise<Answer<Entity>>): Promise<Answer<Entity>> {
-  let answer: Answer<Entity> | undefined;
+async function insist<Body>(send: () => Promise<Answer<Body>>): Promise<Answer<Body>> {
+  let answer: Answer<Body> | undefined;
   await until(async () => {
     answer = await send().catch(() => undefined);
     return answer !== undefined && answer.status !== 409 && answer.status < 500;
@@ -136,18 +157,9 @@ describe('a request with an idempotency key', () => {
         });
       const count = async () => (await author.sure<Listing>('GET', `/user/${kind}`)).hits.total;
       const before = await count();
-      const [making, answering] = await Promise.all([
-        openTransaction(system.databaseUrls[kind]),
-        openTransaction(system.databaseUrls.gateway),
-      ]);
-      await making.query('lock table draft in share mode');
-      const first = send().catch(() => undefined);
-      await until(async () => (await answering.query(UNANSWERED)).rowCount === 1);
-      await making.query('commit');
-      await until(async () => (await making.query(DRAFTED, [`%Made once, in ${kind}%`])).rowCount === 1);
-      system.kill('gateway', 'SIGKILL');
-      await first;
-      await Promise.all([answering.end(), making.end()]);
+      await dieBeforeTheAnswer(kind, 'draft', send, async (making) => {
+        return (await making.query(DRAFTED, [`%Made once, in ${kind}%`])).rowCount === 1;
+      });
 
       const answers = [await insist(send), await insist(send)];
       expect(answers.map(({ status }) => status)).toEqual([201, 201]);
@@ -156,6 +168,23 @@ describe('a request with an idempotency key', () => {
       expect((await count()) - before).toBe(1);
     },
   );
+
+  test('adds a file once, although the gateway dies between the making and the answer', async () => {
+    const json = recordDocument('With a file', { withFiles: true });
+    const draft = await author.sure<Entity>('POST', '/records', { json });
+    const headers = { 'idempotency-key': randomUUID() };
+    const send = () =>
+      author.call<FilesListing>('POST', link(draft, 'files'), { json: [{ key: 'once.txt' }], headers });
+    await dieBeforeTheAnswer('files', 'entry', send, async (making) => {
+      const found = await making.query('select from entry where entity_id = $1', [draft.id]);
+      return found.rowCount === 1;
+    });
+    const answers = [await insist(send), await insist(send)];
+    expect(answers.map(({ status, body }) => [status, body.entries.map(({ key }) => key)])).toEqual([
+      [201, ['once.txt']],
+      [201, ['once.txt']],
+    ]);
+  });
 });
 
 test('an answer is not replayed to a request with other access links', async () => {
