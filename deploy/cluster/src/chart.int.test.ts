@@ -344,7 +344,9 @@ else {
         ['alerts.yaml', 'dashboard.json'].map((file) => readFile(join(CHART, 'observability', file), 'utf8')),
       );
       const isWanted = name === 'values.everything.yaml';
-      expect(of('PrometheusRule').map(({ spec }) => spec)).toEqual(isWanted ? [parse(alerts ?? '')] : []);
+      const linked =
+        alerts?.replaceAll('docs/operations/observe.md#', 'https://docs.example.org/observe#') ?? '';
+      expect(of('PrometheusRule').map(({ spec }) => spec)).toEqual(isWanted ? [parse(linked)] : []);
       const shown = of('ConfigMap').filter(({ metadata }) => metadata.labels?.['grafana_dashboard'] === '1');
       expect(shown.map(({ data }) => JSON.parse(data?.['knowledge-repository.json'] ?? ''))).toEqual(
         isWanted ? [JSON.parse(dashboard ?? '')] : [],

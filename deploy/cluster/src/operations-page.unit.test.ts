@@ -35,7 +35,7 @@ test('the variables that docs/operations names are read', () => {
 interface Alert {
   alert: string;
   labels: { severity: string };
-  annotations: { summary: string; description: string };
+  annotations: { summary: string; description: string; runbook_url: string };
 }
 
 const ALERTS = 'deploy/helm/knowledge-repository/observability/alerts.yaml';
@@ -58,6 +58,10 @@ test('every alert is explained, under its name and with its severity, and nothin
     })),
   );
   expect(new Set(alerts.map(({ labels }) => labels.severity))).toEqual(new Set(['critical', 'warning']));
+  for (const { alert, annotations } of alerts) {
+    expect(alert).toMatch(/^KnowledgeRepository[A-Z]/);
+    expect(annotations.runbook_url).toBe(`docs/operations/observe.md#${alert.toLowerCase()}`);
+  }
   const undescribed = alerts.filter(({ annotations }) => !annotations.summary || !annotations.description);
   expect(undescribed).toEqual([]);
 });
