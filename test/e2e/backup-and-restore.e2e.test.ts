@@ -199,7 +199,7 @@ describe('kr admin restore', () => {
       expect.stringContaining('kr admin search reindex'),
     ]);
     const again = await adminCommand(newSystem(), 'restore', backup);
-    expect([again.code, again.err]).toEqual([1, expect.stringContaining('There is data already')]);
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining('There is existing data')]);
     const status = await adminCommand(newSystem(), 'migrate', 'status', '--json');
     const services: { pending: string[]; newer: string[] }[] = JSON.parse(status.out).services;
     expect([status.code, services.flatMap(({ pending, newer }) => [...pending, ...newer])]).toEqual([0, []]);

@@ -107,7 +107,7 @@ test('a token of an operator expires after 365 days, unless another lifetime is 
 test.each<[args: string[], code: number, err: string]>([
   [['create', 'tester'], 1, 'The name tester is taken.'],
   [['create', 'a b'], 1, 'Use 1 to 64 letters, digits or any of . _ - @'],
-  [['create', 'zoe', '--expires', 'soon'], 2, 'It is a number with a unit'],
+  [['create', 'zoe', '--expires', 'soon'], 2, 'Expected a number with a unit'],
   [['create', 'zoe', '--expires', '0d'], 1, '--expires'],
   [['create', 'zoe', '--expires', '36501d'], 1, 'Use 0 to 36500 days.'],
   [['disable', 'unknown'], 1, 'No user has the name unknown.'],
