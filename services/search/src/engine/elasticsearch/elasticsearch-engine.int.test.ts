@@ -89,7 +89,7 @@ function describeOn(server: TestElasticsearch): void {
       const refused = batch.map((entity) =>
         entity.id === 'resource' ? { ...entity, boxes: places } : entity,
       );
-      await expect(index.write({ entities: refused })).rejects.toThrow('refused');
+      await expect(index.write({ entities: refused })).rejects.toThrow('rejected');
       await index.write({ entities: [anEntity({ id: 'other' })] });
       expect(await found()).toEqual(['other', 'v1']);
       await index.write({ entities: batch });
