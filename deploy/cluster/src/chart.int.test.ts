@@ -344,8 +344,7 @@ else {
         ['alerts.yaml', 'dashboard.json'].map((file) => readFile(join(CHART, 'observability', file), 'utf8')),
       );
       const isWanted = name === 'values.everything.yaml';
-      const linked =
-        alerts?.replaceAll('docs/operations/observe.md#', 'https://docs.example.org/observe#') ?? '';
+      const linked = alerts?.replaceAll('docs/operations/observe.md#', 'https://docs.example.org/observe#') ?? '';
       expect(of('PrometheusRule').map(({ spec }) => spec)).toEqual(isWanted ? [parse(linked)] : []);
       const shown = of('ConfigMap').filter(({ metadata }) => metadata.labels?.['grafana_dashboard'] === '1');
       expect(shown.map(({ data }) => JSON.parse(data?.['knowledge-repository.json'] ?? ''))).toEqual(
