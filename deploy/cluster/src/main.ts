@@ -1,15 +1,15 @@
 import { access, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { loadSecrets, type Secrets } from '@kr/local-stack';
+import { type AdminService, loadSecrets, type Secrets } from '@kr/local-stack';
 import { documentedFields } from '@kr/metadata';
 import { Command } from 'commander';
 import { busAuthorization } from './bus-authorization.ts';
 import { writeComposeFolder } from './compose-folder.ts';
 import { configurationPage } from './configuration-page.ts';
 import { databaseScript } from './database-script.ts';
-import { kubernetesSecrets } from './kubernetes-secrets.ts';
+import { type KubernetesOptions, kubernetesSecrets } from './kubernetes-secrets.ts';
 import { metadataPage } from './metadata-page.ts';
-import { type OperatorAddresses, writeOperatorFolder } from './operator-folder.ts';
+import { writeOperatorFolder } from './operator-folder.ts';
 import { logVariables, serviceVariables } from './service-variables.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -54,7 +54,10 @@ program
   .option('--postgres <url>', 'the server without user', 'postgres://postgres:5432')
   .option('--nats <url>', 'the server without user', 'nats://nats:4222')
   .option('--prefix <name>', '`existingSecretPrefix` of the chart', 'knowledge')
-  .action(async (file: string, options: { postgres: string; nats: string; prefix: string }) =>
+  .option('--release <name>', 'release, or `fullnameOverride` of the chart', 'repository')
+  .option('--base-url <url>', '`publicUrl` of the chart', 'http://127.0.0.1:8080')
+  .option('--files-folder <path>', '/files, if files are on a volume, for backups')
+  .action(async (file: string, options: KubernetesOptions) =>
     print(`${JSON.stringify(kubernetesSecrets(await existingSecrets(file), options), undefined, 2)}\n`),
   );
 
@@ -87,10 +90,14 @@ program
   .action(async (file: string, folder: string, options: OperatorOptions) => {
     const { baseUrl, postgres, nats, filesFolder, ...addresses } = options;
     const data = { postgres, nats, filesFolder: filesFolder && resolve(filesFolder) };
-    await writeOperatorFolder(folder, await existingSecrets(file), { baseUrl, addresses, data });
+    await writeOperatorFolder(folder, await existingSecrets(file), {
+      baseUrl,
+      addressOf: (service) => addresses[service],
+      data,
+    });
   });
 
-interface OperatorOptions extends OperatorAddresses {
+interface OperatorOptions extends Record<AdminService, string> {
   baseUrl: string;
   postgres?: string;
   nats?: string;

@@ -12,9 +12,6 @@ import {
 import { DATABASE_PREFIX } from './backends.ts';
 import { withUser } from './service-secrets.ts';
 
-/** Where an operator reaches the gRPC servers of services, such as the near ends of forwarded ports. */
-export type OperatorAddresses = Readonly<Record<AdminService, string>>;
-
 /** Where an operator reaches the data: the servers without user, and the store of files. */
 export interface OperatorData {
   postgres?: string | undefined;
@@ -22,18 +19,26 @@ export interface OperatorData {
   filesFolder?: string | undefined;
 }
 
+export interface OperatorPlaces {
+  /** Of the public API. */
+  baseUrl: string;
+  addressOf(service: AdminService): string;
+  data: OperatorData;
+}
+
 /** Creates a folder with which `kr admin … --data-dir FOLDER` works on a deployed system. */
 export async function writeOperatorFolder(
   folder: string,
   secrets: Secrets,
-  { baseUrl, addresses, data }: { baseUrl: string; addresses: OperatorAddresses; data: OperatorData },
+  places: OperatorPlaces,
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
-  await writePrivateJson(join(folder, 'runtime.json'), {
-    base_url: baseUrl,
-    admin: adminEndpoints(secrets, (service) => addresses[service]),
-    ...dataOf(secrets, data),
-  });
+  await writePrivateJson(join(folder, 'runtime.json'), operatorRuntime(secrets, places));
+}
+
+/** The content of `runtime.json` in that folder. */
+export function operatorRuntime(secrets: Secrets, { baseUrl, addressOf, data }: OperatorPlaces): object {
+  return { base_url: baseUrl, admin: adminEndpoints(secrets, addressOf), ...dataOf(secrets, data) };
 }
 
 function dataOf(secrets: Secrets, { postgres, nats, filesFolder }: OperatorData) {

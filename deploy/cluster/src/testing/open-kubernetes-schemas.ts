@@ -1,22 +1,31 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { text } from 'node:stream/consumers';
 import { openPython } from '@kr/testbed';
+import type { Resource } from './resource.ts';
 
-const run = promisify(execFile);
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
+const PROGRAM = join(import.meta.dirname, 'validate_resources.py');
 
-/** Checks a file of resources against the schemas of Kubernetes 1.37. Throws the problems. */
-export type CheckResources = (file: string) => Promise<void>;
+/** The problems that the schemas of these versions of Kubernetes, such as `1.34`, find in resources; empty: none. */
+export type FindProblems = (
+  resources: readonly { file: string; resource: Resource }[],
+  versions: readonly string[],
+) => Promise<string>;
 
 /** Or the reason for their absence, which a skipped test reports. */
-export async function openKubernetesSchemas(): Promise<{ check: CheckResources } | { missing: string }> {
+export async function openKubernetesSchemas(): Promise<{ findProblems: FindProblems } | { missing: string }> {
   const found = await openPython(REQUIREMENTS);
   if ('missing' in found) return found;
-  const validate = ['-m', 'kubernetes_validate', '--kubernetes-version', '1.37', '--strict', '--quiet'];
   return {
-    check: async (file) => {
-      await run(found.python, [...validate, file]);
+    findProblems: async (resources, versions) => {
+      const child = spawn(found.python, [PROGRAM, ...versions], { stdio: ['pipe', 'pipe', 'pipe'] });
+      child.stdin.end(JSON.stringify(resources));
+      const output = Promise.all([text(child.stdout), text(child.stderr)]);
+      const [code] = await once(child, 'close');
+      const [problems, errors] = await output;
+      return code === 0 ? '' : `${problems}${errors}`;
     },
   };
 }

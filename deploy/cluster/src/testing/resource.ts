@@ -1,14 +1,14 @@
 /** The fields of Kubernetes resources that the tests read. */
 export interface Resource {
+  apiVersion: string;
   kind: string;
   metadata: { name: string; annotations?: Record<string, string>; labels?: Record<string, string> };
   /** Of a ConfigMap. */
   data?: Record<string, string>;
   spec: {
-    template?: {
-      metadata: { labels: Record<string, string> };
-      spec: { serviceAccountName?: string; containers: Container[] };
-    };
+    template?: PodTemplate;
+    /** Of a CronJob. */
+    jobTemplate?: { spec: { template: PodTemplate } };
     strategy?: { type: string };
     ports?: { name: string; port: number; targetPort: string }[];
     ingress?: PolicyRule[];
@@ -23,9 +23,15 @@ export interface Resource {
   };
 }
 
+export interface PodTemplate {
+  metadata: { labels: Record<string, string>; annotations?: Record<string, string> };
+  spec: { serviceAccountName?: string; containers: Container[] };
+}
+
 export interface Container {
-  env: Variable[];
-  args?: string[];
+  image: string;
+  env?: Variable[];
+  args: string[];
   ports: { name: string; containerPort: number }[];
   startupProbe: Probe;
   livenessProbe: Probe;
