@@ -38,6 +38,7 @@ const TASKS = {
   load: { needs: 'code', file: 'test/load/main.ts' },
   deploy: { needs: 'code', file: 'deploy/cluster/src/main.ts', inCallersFolder: true },
   kr: { needs: 'packages', file: 'clients/kr/src/main.ts', inCallersFolder: true },
+  release: { needs: 'packages', file: 'scripts/release.mjs' },
   codegen: { needs: 'code' },
 };
 
