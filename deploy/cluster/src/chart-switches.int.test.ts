@@ -142,7 +142,7 @@ else {
       expect(pod.metadata).toMatchObject(expected);
   });
 
-  test('labels are those that Kubernetes recommends, and common ones are on all resources', async () => {
+  test('resources have the labels that Kubernetes recommends, and the common ones', async () => {
     const set =
       'commonLabels.team=data,podLabels.mesh=on,metrics.enabled=true,metrics.dashboard.enabled=true';
     const more = 'metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true';
@@ -312,7 +312,7 @@ else {
     expect(names.filter((name) => name.startsWith(absent))).toEqual([]);
   });
 
-  test('helm test asks the gateway and the pages, with the rights to do only that', async () => {
+  test('helm test calls the gateway and the pages, with the rights to do only that', async () => {
     const resources = await render('replicas=2');
     const named = resources.filter(({ metadata }) => metadata.name === 'repository-connection-test');
     expect(named.map(({ kind, metadata }) => [kind, metadata.annotations?.['helm.sh/hook']])).toEqual([

@@ -73,7 +73,7 @@ describe('the contents of the image', () => {
     await expect(run('sh', migrate, knowingNothing)).rejects.toThrow('DATABASE_URL');
   });
 
-  test('says what it is', async () => {
+  test('has labels that describe it', async () => {
     expect((await imageConfig()).labels).toEqual(['title', 'description', 'licenses', 'version', 'revision']);
   });
 
@@ -89,7 +89,7 @@ describe('the contents of the image', () => {
       );
   });
 
-  test('backs up into a new folder, then deletes those that are too old; a failed backup deletes none', async () => {
+  test('backs up into a new folder, then deletes old backups, unless it fails', async () => {
     const backups = join(folder, 'backups');
     const programs = join(folder, 'programs');
     const old = '2020-01-01T000000Z';
