@@ -46,7 +46,9 @@ interface Listed {
 }
 
 /** The output of the command for an operator of the machine with only the data folder. */
-async function kr(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+const kr = (...args: string[]) => admin('publications', ...args);
+
+async function admin(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const said = { out: '', err: '' };
   const into = (name: keyof typeof said) => ({
     write: (text: string) => {
@@ -54,7 +56,7 @@ async function kr(...args: string[]): Promise<{ code: number; out: string; err: 
     },
   });
   const dataDir = dirname(system.logDir);
-  const code = await run(['admin', 'publications', ...args, '--data-dir', dataDir], {
+  const code = await run(['admin', ...args, '--data-dir', dataDir], {
     terminal: createTerminal(into('out'), into('err')),
     env: {},
     cwd: dataDir,
@@ -196,4 +198,28 @@ describe('kr admin publications show', () => {
     const { code, err } = await kr('show', '0199aa00-0000-7000-8000-000000000000');
     expect([code, err]).toEqual([1, 'There is no publication 0199aa00-0000-7000-8000-000000000000.\n']);
   });
+});
+
+test('kr admin status has a line for each part of the system', async () => {
+  const status = async () => {
+    const { code, out, err } = await admin('status', '--json');
+    const { parts } = JSON.parse(out) as { parts: { name: string; state: string; is_good: boolean }[] };
+    return { code, err, parts };
+  };
+  const { parts, code } = await until(async () => {
+    const found = await status();
+    return found.code === 0 ? found : undefined;
+  });
+  expect(code).toBe(0);
+  expect(Object.fromEntries(parts.map(({ name, state }) => [name, state]))).toEqual({
+    gateway: 'available',
+    migrations: 'up to date',
+    publications: expect.stringMatching(/^1 open, the oldest .+ old$/),
+    files: expect.stringMatching(/^\d+ objects, .+, 0 damaged$/),
+    search: expect.stringMatching(/^postgres, \d+ documents, \d+ events pending, 0 forms differ$/),
+    'dead letters': '0',
+    DOIs: 'registration is switched off',
+  });
+  const { out } = await admin('status');
+  expect(out.split('\n')[0]).toMatch(/^✓ {2}gateway +available$/);
 });

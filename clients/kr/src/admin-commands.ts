@@ -11,6 +11,7 @@ import { type ListOptions, listPublications, STATES, showPublication } from './c
 import { setQuota, showQuota } from './commands/quota.ts';
 import { type RestoreOptions, restore } from './commands/restore.ts';
 import { checkDrift, reindex, showIndex } from './commands/search-index.ts';
+import { showStatus } from './commands/status.ts';
 import {
   type CreateUserOptions,
   createUser,
@@ -42,6 +43,9 @@ export function addAdminCommands(program: Command, { terminal, cwd, dataDirs }: 
   admin.hook('preAction', (_, command) => {
     command.setOptionValue('dataDirs', dataDirs(command.opts<{ dataDir?: string }>().dataDir));
   });
+  add(admin, 'status', 'Show the state of all parts of a system; fails if one needs attention.').action(
+    (options: AdminOptions) => showStatus(terminal, options),
+  );
   addUserCommands(admin, terminal);
   add(
     admin.command('vocabulary').description('Vocabularies of the system.'),

@@ -11,7 +11,7 @@ interface ServiceState extends SchemaState {
 
 /** `kr admin migrate status`: how far each database is; fails when something is pending. */
 export async function showMigrations(terminal: Terminal, { json, dataDirs }: AdminOptions): Promise<void> {
-  const states = await readStates(dataDirs);
+  const states = await readMigrations(dataDirs);
   if (json) terminal.print(JSON.stringify({ services: states.map(stateJson) }, null, 2));
   else for (const line of lines(states)) terminal.print(line);
   const pending = states.reduce((sum, state) => sum + state.pending.length, 0);
@@ -23,7 +23,8 @@ export async function showMigrations(terminal: Terminal, { json, dataDirs }: Adm
     );
 }
 
-async function readStates(dataDirs: readonly string[]): Promise<ServiceState[]> {
+/** The schemas of all databases of a system. @throws Failure if one cannot be reached */
+export async function readMigrations(dataDirs: readonly string[]): Promise<ServiceState[]> {
   const [{ SCHEMAS }, { readSchemaState }, { SERVICES }] = await Promise.all([
     import('@kr/backup'),
     import('@kr/schema-migration'),

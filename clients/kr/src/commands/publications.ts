@@ -35,6 +35,13 @@ export async function listPublications(terminal: Terminal, options: ListOptions)
   if (hasMore) terminal.note(`More than ${limit} match; --limit shows more.`);
 }
 
+/** Unfinished publications, newest first. */
+export function listOpenPublications(dataDirs: readonly string[], limit: number) {
+  return callAsOperator('publicationReports', dataDirs, (reports, caller) =>
+    reports.listPublications({ states: [...OPEN_STATES], olderThanMs: 0, limit }, caller),
+  );
+}
+
 /** The text for an empty list. */
 export function nothingFound(states: readonly string[], isOpenOnly: boolean, olderThanMs: number): string {
   if (isOpenOnly && olderThanMs === 0) return 'No publication is open: all are finished.';
