@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from '@jest/globals';
+import { fakeKubernetes } from './testing/fake-kubernetes.ts';
 import { openHelm } from './testing/open-helm.ts';
 import { pathOf, podOf, renderChart, resourcesIn } from './testing/render-chart.ts';
 import type { Resource } from './testing/resource.ts';
@@ -364,6 +366,36 @@ else {
       );
     expect(egressPorts('backup')).toEqual([53, 53, 5432]);
     expect(egressPorts('toolbox')).toEqual([53, 53, ...ADMIN_SERVICES.map(() => 'grpc'), 5432, 4222]);
+  });
+
+  test('pods are replaced when a Secret or a ConfigMap that they read has changed, and only they', async () => {
+    const checksumsWith = async (secret: string, authorities: string) => {
+      await using cluster = await fakeKubernetes({
+        secrets: { 'knowledge-files': { S3_ACCESS_KEY_ID: secret } },
+        configmaps: { vocabularies: { 'subjects.yaml': 'rivers' }, authorities: { 'ca.crt': authorities } },
+      });
+      const server = ['--dry-run=server', '--kube-apiserver', cluster.url, '--namespace', 'default'];
+      const set = 'vocabulariesConfigMap=vocabularies,caBundle.existingConfigMap=authorities';
+      const deployments = (await render(set, ...server)).filter(({ kind }) => kind === 'Deployment');
+      return new Map(
+        deployments.map((one) => [one.metadata.name, podOf(one)?.metadata.annotations ?? {}] as const),
+      );
+    };
+    const before = await checksumsWith('a', 'b');
+    const digest = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect(before.get('repository-files')).toEqual({
+      'checksum/secret': digest,
+      'checksum/ca-bundle': digest,
+    });
+    expect(before.get('repository-records')).toEqual({
+      'checksum/vocabularies': digest,
+      'checksum/ca-bundle': digest,
+    });
+    const changedFrom = (after: typeof before) =>
+      [...after.keys()].filter((name) => !isDeepStrictEqual(after.get(name), before.get(name)));
+    expect(changedFrom(await checksumsWith('a', 'b'))).toEqual([]);
+    expect(changedFrom(await checksumsWith('other', 'b'))).toEqual(['repository-files']);
+    expect(changedFrom(await checksumsWith('a', 'other'))).toHaveLength(7);
   });
 
   test.each([

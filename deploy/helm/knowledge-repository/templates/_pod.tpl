@@ -153,7 +153,7 @@ access to the cluster, as in `helm template`, there are none.
 {{- $bundle := .values.caBundle }}
 {{- $sources := dict
   "secret" (list "Secret" .secret)
-  "vocabularies" (list "ConfigMap" .values.vocabulariesConfigMap)
+  "vocabularies" (list "ConfigMap" (ternary .values.vocabulariesConfigMap "" (hasKey (default dict .env) "VOCABULARY_DIR")))
   "ca-bundle" (ternary (list "Secret" $bundle.existingSecret) (list "ConfigMap" $bundle.existingConfigMap) (ne $bundle.existingSecret "")) }}
 {{- range $name, $source := $sources }}
 {{- with last $source }}
