@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { CliError } from '../cli-error.ts';
 import { callAsOperator, callService, DOI_OWNERS, EVENT_CONSUMERS } from '../settings/call-as-operator.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
 import { table } from '../terminal/table.ts';
@@ -100,5 +100,5 @@ export async function showStatus(terminal: Terminal, { json, dataDirs }: AdminOp
     for (const line of table(parts.map(({ name, state, isGood }) => [isGood ? '✓' : '✗', name, state])))
       terminal.print(line);
   const bad = parts.filter(({ isGood }) => !isGood).map(({ name }) => name);
-  if (bad.length > 0) throw new Failure(`These need attention: ${bad.join(', ')}.`);
+  if (bad.length > 0) throw new CliError(`These need attention: ${bad.join(', ')}.`);
 }
