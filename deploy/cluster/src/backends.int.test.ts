@@ -1,15 +1,16 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { dropDatabases, loadSecrets, type Secrets } from '@kr/local-stack';
 import { findNatsServer } from '@kr/local-stack/backends';
 import { type FreshDatabase, freshDatabase } from '@kr/testbed';
 import { Client } from 'pg';
-import { busConfiguration } from './bus-authorization.ts';
+import { parse } from 'yaml';
+import { busAuthorization, busConfiguration } from './bus-authorization.ts';
 import { databaseScript } from './database-script.ts';
 import { serviceSecrets } from './service-secrets.ts';
 
@@ -61,5 +62,23 @@ test('the configuration of NATS is one to the server', async () => {
   await writeFile(file, busConfiguration(secrets));
   await promisify(execFile)(path, ['--config', file, '-t']);
   await writeFile(file, busConfiguration(secrets).replace('jetstream', 'no_such_setting'));
+  await expect(promisify(execFile)(path, ['--config', file, '-t'])).rejects.toThrow(/no_such_setting/);
+});
+
+test('a server of the NATS chart includes the rights from their volume, as in the example of values', async () => {
+  const example = resolve(import.meta.dirname, '../../helm/examples/nats/nats-values.yaml');
+  const { config, container, podTemplate } = parse(await readFile(example, 'utf8'));
+  const { mountPath } = container.patch[0].value;
+  const { items, secretName } = podTemplate.patch[0].value.secret;
+  expect(secretName).toBe('knowledge-nats');
+  // The chart mounts the configuration at this place.
+  const file = join(folder, 'etc/nats-config/nats.conf');
+  const rights = join(folder, mountPath, items[0].path);
+  await Promise.all([file, rights].map((path) => mkdir(dirname(path), { recursive: true })));
+  await writeFile(rights, busAuthorization(secrets));
+  await writeFile(file, `port: 4222\ninclude "${config.merge.$include}"\n`);
+  const path = await findNatsServer(TOOLCHAIN);
+  await promisify(execFile)(path, ['--config', file, '-t']);
+  await writeFile(rights, 'no_such_setting: 1');
   await expect(promisify(execFile)(path, ['--config', file, '-t'])).rejects.toThrow(/no_such_setting/);
 });

@@ -5,6 +5,7 @@ import { loadSecrets, PROGRAMS, writePrivateFile } from '@kr/local-stack';
 import { type Backends, BUCKET } from './backends.ts';
 import { busConfiguration } from './bus-authorization.ts';
 import { databaseScript } from './database-script.ts';
+import { operatorRuntime } from './operator-folder.ts';
 import { serviceSecrets } from './service-secrets.ts';
 
 const BACKENDS: Backends = { postgres: 'postgres://postgres:5432', nats: 'nats://nats:4222' };
@@ -25,6 +26,8 @@ export async function writeComposeFolder(folder: string): Promise<void> {
     };
     await writePrivateFile(join(folder, `${service}.env`), lines(variables));
   }
+  const addressOf = (service: string) => `${service}:50051`;
+  const runtime = operatorRuntime(secrets, { baseUrl: 'http://127.0.0.1:8080', addressOf, data: BACKENDS });
   await writePrivateFile(
     join(folder, 'postgres.env'),
     lines({ POSTGRES_PASSWORD: secrets.postgresPassword }),
@@ -33,6 +36,7 @@ export async function writeComposeFolder(folder: string): Promise<void> {
   for (const [name, content] of [
     ['databases.sql', databaseScript(secrets)],
     ['nats.conf', busConfiguration(secrets)],
+    ['operator.json', JSON.stringify(runtime)],
   ] as const) {
     await writePrivateFile(join(folder, name), content);
     await chmod(join(folder, name), 0o644);

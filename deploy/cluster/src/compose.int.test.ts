@@ -21,6 +21,9 @@ interface ComposeService {
   env_file?: string[];
   networks: string[];
   ports?: string[];
+  entrypoint?: string[];
+  volumes?: string[];
+  profiles?: string[];
   read_only?: boolean;
   cap_drop?: string[];
   depends_on?: Record<string, object>;
@@ -94,6 +97,25 @@ describe('compose.yaml', () => {
       nats: { condition: 'service_healthy' },
       elasticsearch: { condition: 'service_healthy', required: false },
     });
+  });
+
+  test('the tool of operators reaches the services and their databases with the keys of operators', async () => {
+    const { entrypoint, volumes, networks, profiles } = compose.services['kr-admin'] ?? {};
+    expect({ entrypoint, volumes, networks, profiles }).toEqual({
+      entrypoint: ['/app/entrypoint.sh', 'kr-admin'],
+      volumes: ['./secrets/operator.json:/operator/runtime.json:ro'],
+      networks: ['inside'],
+      profiles: ['operator'],
+    });
+    const { admin, databases } = JSON.parse(await readFile(join(folder, 'secrets/operator.json'), 'utf8'));
+    for (const [service, { address, key }] of Object.entries<{ address: string; key: string }>(admin)) {
+      expect(address).toBe(`${service}:50051`);
+      expect(compose.services[service]?.networks).toContain('inside');
+      const { CALLER_KEYS = '' } = await environmentOf(service as ProgramName);
+      expect(CALLER_KEYS.split(',')).toContain(`operator=${key}`);
+    }
+    for (const service of SERVICES)
+      expect(databases[service]).toBe((await environmentOf(service))['DATABASE_URL']);
   });
 
   test('services can write nothing, have no rights, and are reached from this machine only', () => {
