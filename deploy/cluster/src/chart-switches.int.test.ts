@@ -317,9 +317,9 @@ else {
   test('helm test calls the gateway and the pages, with the rights to do only that', async () => {
     const resources = await render('replicas=2');
     const named = resources.filter(({ metadata }) => metadata.name === 'repository-connection-test');
-    expect(named.map(({ kind, metadata }) => [kind, metadata.annotations?.['helm.sh/hook']])).toEqual([
-      ['NetworkPolicy', 'test'],
+    expect(named.map(({ kind, metadata }) => [kind, metadata.annotations?.['helm.sh/hook']]).sort()).toEqual([
       ['Job', 'test'],
+      ['NetworkPolicy', 'test'],
     ]);
     const job = named.find(({ kind }) => kind === 'Job');
     expect((job && podOf(job))?.spec.containers[0]?.args).toEqual([

@@ -21,7 +21,7 @@ interface GivenValues extends ServiceValues {
   networkPolicy?: { enabled?: boolean; extraEgress?: PolicyRule[] };
   caBundle?: object;
   metrics?: { prometheusRule?: { enabled: boolean; runbookUrl?: string }; dashboard?: { enabled: boolean } };
-  tracing?: { endpoint: string; ratio: number };
+  tracing?: { endpoint: string; ratio?: number };
   services?: Partial<Record<ProgramName, ServiceValues & { extraEgress?: PolicyRule[] }>>;
 }
 interface ServiceValues {
@@ -353,7 +353,7 @@ else {
               OTEL_TRACES_EXPORTER: 'otlp',
               OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector:4318/v1/traces',
               OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
-              OTEL_TRACES_SAMPLER_ARG: String(given.tracing.ratio),
+              OTEL_TRACES_SAMPLER_ARG: String(given.tracing.ratio ?? 0.1),
             },
       );
     });

@@ -16,7 +16,7 @@ metadata:
   annotations: {{- include "knowledge-repository.hook" (list "pre-install,pre-upgrade" "0") | nindent 4 }}
 spec:
   backoffLimit: 2
-  activeDeadlineSeconds: {{ .values.startupSeconds }}
+  activeDeadlineSeconds: {{ int .values.startupSeconds }}
   template: {{- include "knowledge-repository.pod" (merge (dict
     "container" "migration" "args" (list .name "migrate") "secrets" (list "DATABASE_URL") "restartPolicy" "Never") $it) | nindent 4 }}
 {{- end }}
