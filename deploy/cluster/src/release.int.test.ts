@@ -60,7 +60,7 @@ test('a release is tagged, has its version everywhere, and its part of the chang
       '*.cff',
       'deploy/helm',
       'services/gateway/openapi.yaml',
-      ':!*-lock.json',
+      ':!deploy/local/toolchain',
     ],
     {
       cwd: checkout,
