@@ -15,7 +15,7 @@
   (list (and $values.ingress.tlsSecret (not $isHttps)) "ingress.tlsSecret is set: publicUrl has to be https, otherwise links lead to unencrypted pages")
   (list (and $values.httpRoute.enabled (not $values.httpRoute.parentRefs)) "httpRoute.parentRefs is required with httpRoute.enabled: the Gateway that serves publicUrl")
   (list (and $onVolume (not $values.files.existingClaim) (not $values.dev.enabled)) "files.existingClaim is required with files.store filesystem")
-  (list (and $onVolume (not $values.files.existingClaim) $hasReplicas) "files.existingClaim is required for several replicas of files: the claim of dev.enabled can be mounted on one node only")
+  (list (and $onVolume (not $values.files.existingClaim) $values.dev.enabled $hasReplicas) "files.existingClaim is required for several replicas of files: the claim of dev.enabled can be mounted on one node only")
   (list (and $values.dev.enabled $values.datacite.repository) "datacite.repository registers permanent DOIs: it cannot be used with dev.enabled, whose data is not backed up")
   (list (and $values.dev.enabled $values.migrations.hook.enabled) "migrations.hook.enabled has to be false with dev.enabled: the database is part of the release and is not there before it")
   (list (and $values.backup.enabled (not $values.backup.existingClaim)) "backup.existingClaim is required with backup.enabled: the volume of the backups")
