@@ -38,7 +38,7 @@ const PARTS: Readonly<Record<string, (dataDirs: readonly string[]) => Promise<Pa
   },
   files: async (dataDirs) => {
     const { objects, bytes, damaged } = await callAsOperator('filesOperations', dataDirs, (files, caller) =>
-      files.readAudit({}, caller),
+      files.readFixityReport({}, caller),
     );
     const state = `${objects} objects, ${formatBytes(Number(bytes))}, ${damaged} damaged`;
     return { state, isGood: damaged === '0' };
