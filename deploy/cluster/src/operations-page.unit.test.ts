@@ -10,7 +10,7 @@ const PAGE = globSync('docs/operations/*.md', { cwd: ROOT })
   .join('\n');
 const OBSERVE = readFileSync(resolve(ROOT, 'docs/operations/observe.md'), 'utf8');
 /** Variables of Node, OpenTelemetry and shell examples, and names that are no variables. */
-const OTHERS = /^(OTEL_.*|NODE_OPTIONS|SERVER|SERVICE|SUPERUSER_URL|KNOWLEDGE|SIGTERM)$/;
+const OTHERS = /^(OTEL_.*|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|SERVER|SERVICE|SUPERUSER_URL|KNOWLEDGE|SIGTERM)$/;
 
 test('the log lines that docs/operations explains are logged', () => {
   const table = /\| alarm \|[^\n]*\n([\s\S]*?)\n\n/.exec(PAGE)?.[1] ?? '';
