@@ -211,7 +211,7 @@ describe('kr admin restore', () => {
       const said = await adminCommand(system, 'search', 'drift', '--json');
       return said.out === '' ? undefined : said;
     });
-    const audit = await adminCommand(system, 'files', 'audit', '--now', '--json');
+    const audit = await adminCommand(system, 'files', 'verify', '--now', '--json');
     expect([drift.code, drift.out, audit.code, JSON.parse(audit.out).damaged]).toEqual([
       0,
       expect.stringMatching(/"missing": 0,.*"unreadable": 2,/s),
