@@ -159,8 +159,9 @@ describe('who lists what they have just written', () => {
     for (let round = 1; round <= 20; round += 1) {
       const { main } = await packageOfResources(author, `Package ${round}`, 2);
       await publish(author, main);
-      const packages = await seen(author, '/user/packages?size=1000');
+      // Records first: a list of packages would wait for the event that also publishes the records.
       const records = await seen(author, '/user/records?size=1000');
+      const packages = await seen(author, '/user/packages?size=1000');
       const inside = await seen(author, `/packages/${main.id}/resources`);
       expect({
         packages: [packages.total, new Set(packages.states)],

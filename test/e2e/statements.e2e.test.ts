@@ -48,19 +48,19 @@ describe('a read of one', () => {
 
 describe('a list', () => {
   // One search, one read per kind, one count of versions or of a package's resources. Lists in which writers must find
-  // their writes also read the outbox of each listed kind.
+  // their writes also read the outbox of packages and, unless they list only packages, that of records.
   test.each<[string, number, () => string]>([
     ['found records', 2, () => '/records?q=Closed'],
     ['found packages', 2, () => '/packages?q=Closed'],
     ['all found entities', 3, () => `/search?q=id:${record.id}%20OR%20id:${closedPackage.id}`],
     ['versions', 3, () => `/records/${record.id}/versions`],
-    ['own records', 3, () => '/user/records?q=Closed'],
-    ['own drafts', 3, () => '/user/records?q=Open'],
+    ['own records', 4, () => '/user/records?q=Closed'],
+    ['own drafts', 4, () => '/user/records?q=Open'],
     ['own packages', 3, () => '/user/packages'],
     ['all entities of the user', 5, () => '/user/search'],
-    ['resources of a package', 4, () => `/packages/${closedPackage.id}/resources`],
-    ['resources of a draft', 4, () => `/packages/${openPackage.id}/draft/resources`],
-    ['resources of a context', 5, () => `/packages/context/${openPackage.parent.id}/resources`],
+    ['resources of a package', 5, () => `/packages/${closedPackage.id}/resources`],
+    ['resources of a draft', 5, () => `/packages/${openPackage.id}/draft/resources`],
+    ['resources of a context', 6, () => `/packages/context/${openPackage.parent.id}/resources`],
   ])(
     'of %s takes %i statements and the one that finds the token, however many it shows',
     async (_name, expected, path) => {

@@ -51,11 +51,15 @@ function awaitEventsInTime(deps: AwaitEventsDeps) {
   };
 }
 
-/** Waits for the events of earlier writes until a timeout in milliseconds: an outdated index is better than none. */
+/**
+ * Waits until lists of these kinds have the events of earlier writes, or for a timeout in milliseconds: an outdated index is
+ * better than none.
+ */
 export function awaitWrites(deps: AwaitEventsDeps) {
   const arrive = awaitEventsInTime(deps);
   return async (kinds: readonly EntityKind[], timeoutMs: number): Promise<void> => {
-    if (timeoutMs > 0) await arrive(timeoutMs, kinds);
+    // An event of the packages service publishes a package together with its records.
+    if (timeoutMs > 0) await arrive(timeoutMs, kinds.includes('record') ? ENTITY_KINDS : kinds);
   };
 }
 

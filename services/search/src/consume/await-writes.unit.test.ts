@@ -45,9 +45,12 @@ describe('a listing that waits for recent writes', () => {
     expect(await wait({})).toEqual({ asked: ['records', 'packages', 'index'], hasWaited: false });
   });
 
-  test('queries only the service of its kind', async () => {
-    const { asked } = await wait({}, LONG_MS, ['package']);
-    expect(asked).toEqual(['packages', 'index']);
+  test.each<[EntityKind, string[]]>([
+    ['record', ['records', 'packages', 'index']],
+    ['package', ['packages', 'index']],
+  ])('of kind %s queries the services %j', async (kind, expected) => {
+    const { asked } = await wait({}, LONG_MS, [kind]);
+    expect(asked).toEqual(expected);
   });
 
   test.each<[string, Partial<AwaitEventsDeps>, { asked?: string[]; hasWaited: boolean }]>([
