@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -49,8 +51,10 @@ async function runAs(token: string | undefined, known: object, python: string) {
     ...['--max-examples', String(EXAMPLES), '--request-timeout', '120'],
     ...(token === undefined ? [] : ['--header', `Authorization: Bearer ${token}`]),
   ];
+  // Hypothesis writes a folder into its working directory.
+  const folder = await mkdtemp(join(tmpdir(), 'kr-schemathesis-'));
   const child = spawn(python, [...args, `${system.baseUrl}/api/openapi.json`, ...options], {
-    cwd: system.logDir,
+    cwd: folder,
     env: {
       PATH: process.env['PATH'],
       PYTHONPATH: FOLDER,
@@ -61,6 +65,7 @@ async function runAs(token: string | undefined, known: object, python: string) {
   });
   running = child;
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  await rm(folder, { recursive: true });
   return {
     code,
     said: out.slice(Math.max(0, out.search(/^=+ (ERRORS|FAILURES) =+$/mu))).slice(0, 20_000) + err,
