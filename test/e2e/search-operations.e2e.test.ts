@@ -219,7 +219,7 @@ describe('kr admin search', () => {
       await database.end();
     }
     const { code, out } = await kr('reindex');
-    expect([code, out]).toEqual([0, expect.stringMatching(/; 2 entities or documents were left out/)]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/; 2 entities or documents were omitted/)]);
     expect(await found('title:indexed')).toBe(5);
     expect(await compared('drift')).toMatchObject({ code: 0, missing: 0, ghosts: 0, unreadable: 2 });
     expect((await kr('drift')).out).toMatch(/, 2 cannot be read \(see the log of the search service\), /);
