@@ -109,7 +109,7 @@ describe('kr token', () => {
 
   test.each([
     [['create', 'x', '--scope', 'everything'], 2, 'Allowed choices are write, publish, tokens, admin.'],
-    [['create', 'x', '--expires', 'soon'], 2, 'It is a number with a unit'],
+    [['create', 'x', '--expires', 'soon'], 2, 'Expected a number with a unit'],
     [['create', ''], 1, 'A name of 1 to 100 characters is required, none of them a control character.'],
     [['create', 'x', '--scope', 'publish', '--expires', 'never'], 0, ''],
     [['create', 'x', '--scope', 'admin'], 1, 'The token of this request lacks the scope.'],

@@ -364,15 +364,12 @@ describe('pages', () => {
     const feed = await page('/feed.atom?q=danube');
     expect(feed.headers.get('content-type')).toContain('application/atom+xml');
     expect(feed.text).toContain(`<id>${system.baseUrl}/records/${record.id}</id>`);
-    const indexed = async () =>
-      /sitemap-(\d{4}-\d\d)\.xml<\/loc><lastmod>([^<]+)</.exec((await page('/sitemap.xml')).text) ?? [];
-    const [, month = ''] = await indexed();
+    const [, month = ''] = /sitemap-(\d{4}-\d\d)\.xml<\/loc>/.exec((await page('/sitemap.xml')).text) ?? [];
     const listed = (await page(`/sitemap-${month}.xml`)).text;
     expect(listed).toContain(`/records/${record.id}</loc>`);
-    const changes = [...listed.matchAll(/<lastmod>([^<]+)</g)].map(([, at = '']) => at);
-    const [, , changed = ''] = await indexed();
-    expect(changes.filter((at) => at > changed)).toEqual([]);
-    expect(new Date(changed).getTime()).toBeLessThanOrEqual(Date.now());
+    const changes = [...listed.matchAll(/<lastmod>([^<]+)</g)].map(([, at = '']) => Date.parse(at));
+    expect(changes.filter((at) => !(at <= Date.now()))).toEqual([]);
+    expect(changes.length).toBeGreaterThan(0);
     const today = new Date().toISOString().slice(0, 10);
     expect((await page(`/sitemap-${today}.xml`)).text).toContain(`/records/${record.id}</loc>`);
     expect((await page('/sitemap-2026-13.xml')).status).toBe(404);

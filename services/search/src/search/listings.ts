@@ -36,8 +36,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     needsCredential: false,
     takesIds: false,
     awaitsWrites: false,
-    // Beside those of the original platform, for sitemaps.
-    sorts: [...SORTS, 'updated-desc'],
+    sorts: SORTS,
     defaultSort: 'newest',
     facets: THEMES,
   },

@@ -95,7 +95,6 @@ describe('readSearch', () => {
     [{ q: ' ' }, 'newest'],
     [{ sort: 'oldest', q: 'x' }, 'oldest'],
     [{ sort: 'version' }, 'version'],
-    [{ sort: 'updated-desc' }, 'updated-desc'],
     [{ listing: 'LISTING_USER' }, 'updated-desc'],
     [{ listing: 'LISTING_USER', sort: 'bestmatch' }, 'updated-desc'],
     [{ listing: 'LISTING_USER', sort: 'updated-asc' }, 'updated-asc'],

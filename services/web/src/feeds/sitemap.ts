@@ -15,14 +15,11 @@ export async function sitemapIndex({ repository, reader }: PageContext): Promise
   const months = first === undefined ? [] : monthsSince(instantOf(first.created), new Date());
   const entries: string[] = [];
   const add = async (period: string): Promise<void> => {
-    const query = new URLSearchParams({ q: publishedIn(period), sort: 'updated-desc', size: '1' });
-    const { hits, total } = (await repository.search(query)).hits;
-    const [latest] = hits;
+    const query = new URLSearchParams({ q: publishedIn(period), size: '1' });
+    const { total } = (await repository.search(query)).hits;
     if (total > MAX_URLS && period.length === 7) await forEachOf(daysOf(period), add);
-    else if (latest !== undefined)
-      entries.push(
-        `<sitemap><loc>${escapeXml(`${reader.baseUrl}/sitemap-${period}.xml`)}</loc><lastmod>${instantOf(latest.updated)}</lastmod></sitemap>`,
-      );
+    else if (total > 0)
+      entries.push(`<sitemap><loc>${escapeXml(`${reader.baseUrl}/sitemap-${period}.xml`)}</loc></sitemap>`);
   };
   await forEachOf(months, add);
   return `<?xml version="1.0" encoding="UTF-8"?>
