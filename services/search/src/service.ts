@@ -16,8 +16,9 @@ import { withThrottle } from './operations/pages.ts';
 import { startOperations } from './operations/start-operations.ts';
 import { SCHEMA } from './schema.ts';
 import { backfillMissing } from './search/backfill-missing.ts';
-import { engineTime, fairTurns } from './search/engine-time.ts';
+import { engineTime } from './search/engine-time.ts';
 import { search } from './search/search.ts';
+import { searchSlots } from './search/search-slots.ts';
 import { suggest } from './search/suggest.ts';
 import { lifecycleSource } from './sources/lifecycle-source.ts';
 
@@ -96,8 +97,8 @@ async function open(config: SearchConfig, logger: Logger) {
     logger,
   });
 
-  const turns = fairTurns(config.searchConnections);
-  const openTime = engineTime({ turns, limitMs: config.searchTimeoutMs, elapsed: () => performance.now() });
+  const slots = searchSlots(config.searchConnections);
+  const openTime = engineTime({ slots, limitMs: config.searchTimeoutMs, elapsed: () => performance.now() });
   const searching = {
     vocabularies: folder.vocabularies,
     openTime,

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { EntityForm, EntityKind, IndexedEntity, SuggestionType } from '../documents/entity.ts';
 import type { Box } from '../documents/geometry-boxes.ts';
 import type { IndexRow } from '../documents/index-row.ts';
-import type { Condition } from '../query/lower-query.ts';
+import type { Condition } from '../query/query-conditions.ts';
 
 export function searchTimeout(cause?: unknown): ServiceError {
   return new ServiceError('unavailable', 'The search took too long.', {
@@ -109,7 +109,7 @@ export interface EngineAnswer {
   total: number;
   /** The most frequent values first, ties by value, at most ten for each facet and each outer value. */
   facets: Readonly<Record<string, readonly FacetCount[]>>;
-  /** Of the ids that the scope is restricted to, those without a live document that there should be. */
+  /** Ids of `onlyIds` that should have a document in the index but have none. */
   missing: readonly string[];
 }
 

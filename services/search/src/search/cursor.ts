@@ -15,7 +15,7 @@ const MAX_ID_LENGTH = 100;
  * The end of a page, which the caller sends with the next request: id, times and version of its last hit. This hit may
  * be omitted from the page, because it was deleted or restricted since it was indexed.
  */
-export function writeCursor(sort: CursorSort, position: SortPosition): string {
+export function formatCursor(sort: CursorSort, position: SortPosition): string {
   const { createdAt, updatedAt, versionIndex, id, form } = position;
   return Buffer.from(JSON.stringify([sort, createdAt, updatedAt, versionIndex, id, form])).toString(
     'base64url',
@@ -27,7 +27,7 @@ export function writeCursor(sort: CursorSort, position: SortPosition): string {
  *
  * @throws ServiceError `invalid` with code `invalid_cursor`: no cursor of ours, or of another order
  */
-export function readCursor(text: string, sort: CursorSort): SortPosition | null {
+export function parseCursor(text: string, sort: CursorSort): SortPosition | null {
   if (text === FIRST) return null;
   const [writtenSort, createdAt, updatedAt, versionIndex, id, form] = decode(text);
   const isCursor =

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { SortPosition } from '../engine/search-engine.ts';
-import { readCursor, writeCursor } from './cursor.ts';
+import { formatCursor, parseCursor } from './cursor.ts';
 
 const PLACE: SortPosition = {
   id: 'e7vvn-90a62',
@@ -15,12 +15,12 @@ const { id, form, createdAt, updatedAt, versionIndex } = PLACE;
 
 describe('a cursor', () => {
   test('names the place it was written for', () => {
-    expect(readCursor(writeCursor('oldest', PLACE), 'oldest')).toEqual(PLACE);
-    expect(readCursor('*', 'oldest')).toBeNull();
+    expect(parseCursor(formatCursor('oldest', PLACE), 'oldest')).toEqual(PLACE);
+    expect(parseCursor('*', 'oldest')).toBeNull();
   });
 
   test('of another order is refused', () => {
-    expect(() => readCursor(writeCursor('oldest', PLACE), 'newest')).toThrow(
+    expect(() => parseCursor(formatCursor('oldest', PLACE), 'newest')).toThrow(
       expect.objectContaining({
         code: 'invalid_cursor',
         issues: [
@@ -53,7 +53,7 @@ describe('a cursor', () => {
     ['a long id', cursorOf('oldest', createdAt, updatedAt, versionIndex, 'x'.repeat(101), form)],
     ['an id with NUL', cursorOf('oldest', createdAt, updatedAt, versionIndex, 'a\0', form)],
   ])('of %s is refused', (_, text) => {
-    expect(() => readCursor(text, 'oldest')).toThrow(expect.objectContaining({ code: 'invalid_cursor' }));
+    expect(() => parseCursor(text, 'oldest')).toThrow(expect.objectContaining({ code: 'invalid_cursor' }));
   });
 
   test('of anything is read or refused', () => {
@@ -65,7 +65,7 @@ describe('a cursor', () => {
         ),
         (text) => {
           try {
-            readCursor(text, 'oldest');
+            parseCursor(text, 'oldest');
           } catch (error) {
             if ((error as { code?: string }).code !== 'invalid_cursor') throw error;
           }

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { engineTime, fairTurns } from './engine-time.ts';
+import { engineTime } from './engine-time.ts';
+import { searchSlots } from './search-slots.ts';
 
 function aClock() {
   let now = 0;
@@ -13,7 +14,7 @@ function aClock() {
 
 test('all engine calls of a request share its time', async () => {
   const { elapsed, pass } = aClock();
-  const time = engineTime({ turns: fairTurns(2), limitMs: 1_000, elapsed })('a');
+  const time = engineTime({ slots: searchSlots(2), limitMs: 1_000, elapsed })('a');
   const limits: number[] = [];
   const call = (ms: number) =>
     time.run(false, async (timeoutMs) => {
@@ -27,11 +28,11 @@ test('all engine calls of a request share its time', async () => {
   expect([limits, time.usedMs]).toEqual([[1_000, 599, 100], 1_000]);
 });
 
-test('waiting for a turn counts for the limit, and is not charged', async () => {
+test('waiting for a slot counts for the limit, and is not charged', async () => {
   const { elapsed, pass } = aClock();
-  const turns = fairTurns(1);
-  const end = await turns.acquire({ caller: 'other', isCostly: true, timeoutMs: 60_000 });
-  const time = engineTime({ turns, limitMs: 60_000, elapsed })('a');
+  const slots = searchSlots(1);
+  const end = await slots.acquire({ caller: 'other', isCostly: true, timeoutMs: 60_000 });
+  const time = engineTime({ slots, limitMs: 60_000, elapsed })('a');
   const running = time.run(true, async (timeoutMs) => {
     pass(10);
     return timeoutMs;
@@ -41,10 +42,10 @@ test('waiting for a turn counts for the limit, and is not charged', async () => 
   expect([await running, time.usedMs]).toEqual([40_000, 10]);
 });
 
-test('a failed call reports its duration, and ends its turn', async () => {
+test('a failed call reports its duration, and releases its slot', async () => {
   const { elapsed, pass } = aClock();
-  const turns = fairTurns(1);
-  const time = engineTime({ turns, limitMs: 1_000, elapsed })('a');
+  const slots = searchSlots(1);
+  const time = engineTime({ slots, limitMs: 1_000, elapsed })('a');
   const failing = time.run(true, async () => {
     pass(30);
     throw new Error('broken');

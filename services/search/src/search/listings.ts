@@ -12,11 +12,12 @@ export interface ListingSettings {
   sorts: readonly Sort[];
   /** Without a query; with one it is `bestmatch`. */
   defaultSort: Sort;
-  /** Names of facets, in the order of the answer. */
+  /** Names of facets, in the order of the answer. The gateway only documents them, and `aggregations.ts` labels them. */
   facets: readonly string[];
 }
 
-const THEMES = [
+/** Facets of listings beyond one package. */
+const PUBLIC_FACETS = [
   'category',
   'record_type',
   'resource_type',
@@ -38,7 +39,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     awaitsWrites: false,
     sorts: SORTS,
     defaultSort: 'newest',
-    facets: THEMES,
+    facets: PUBLIC_FACETS,
   },
   LISTING_USER: {
     forms: 'own',
@@ -48,7 +49,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     awaitsWrites: true,
     sorts: SORTS_BY_UPDATE,
     defaultSort: 'updated-desc',
-    facets: THEMES,
+    facets: PUBLIC_FACETS,
   },
   LISTING_PACKAGE_RESOURCES: {
     forms: 'published',

@@ -4,12 +4,12 @@ import type { Vocabularies } from '@kr/metadata';
 import type { CallContext } from '@kr/rpc';
 import type { EntityKind } from '../documents/entity.ts';
 import type { SearchIndex } from '../index/search-index.ts';
-import { isCostlyQuery } from '../query/lower-query.ts';
+import { isCostlyQuery } from '../query/query-conditions.ts';
 import { aggregations } from './aggregations.ts';
 import type { BackfillMissing } from './backfill-missing.ts';
-import { writeCursor } from './cursor.ts';
+import { formatCursor } from './cursor.ts';
 import type { OpenEngineTime } from './engine-time.ts';
-import { readSearch } from './read-search.ts';
+import { parseSearch } from './parse-search.ts';
 
 export interface SearchDeps {
   index: SearchIndex;
@@ -49,36 +49,36 @@ export function search({
     request: SearchRequest__Output,
     { principal, deadline }: Pick<CallContext, 'principal' | 'deadline'>,
   ): Promise<SearchResponse> => {
-    const { listing, search: page, cursorSort, isNextTooFar } = readSearch(request, principal, now());
+    const { listing, search, cursorSort, isNextTooFar } = parseSearch(request, principal, now());
     // One more hit shows whether there is a next page.
-    const engineSearch = cursorSort === null ? page : { ...page, limit: page.limit + 1 };
+    const searchWithOneMore = cursorSort === null ? search : { ...search, limit: search.limit + 1 };
     const waitMs = Math.min(maxWaitMs, (deadline.getTime() - now().getTime()) * WAITING_SHARE);
     const fetchingMs = Math.max(waitMs * FETCHING_SHARE, MIN_FETCHING_MS);
     if (listing.awaitsWrites && mayHaveWritten(principal))
-      await awaitWrites(page.scope.kinds, listing.takesIds ? waitMs - fetchingMs : waitMs);
+      await awaitWrites(search.scope.kinds, listing.takesIds ? waitMs - fetchingMs : waitMs);
 
     const time = openTime(request.caller);
-    const isCostly = page.query !== null && isCostlyQuery(page.query);
-    const find = () => time.run(isCostly, (timeoutMs) => index.search(engineSearch, timeoutMs));
+    const isCostly = search.query !== null && isCostlyQuery(search.query);
+    const find = () => time.run(isCostly, (timeoutMs) => index.search(searchWithOneMore, timeoutMs));
     let answer = await find();
     // Callers find their recent writes, also before the events have arrived.
     if (answer.missing.length > 0 && (await backfillMissing(answer.missing, fetchingMs)))
       answer = await find();
 
-    const hits = answer.hits.slice(0, page.limit);
-    const last = answer.hits.length > page.limit ? hits.at(-1) : undefined;
+    const hits = answer.hits.slice(0, search.limit);
+    const last = answer.hits.length > search.limit ? hits.at(-1) : undefined;
     return {
       hits: hits.map(({ kind, id, form }) => ({ kind, id, isDraft: form === 'draft' })),
       total: answer.total,
       aggregationsJson: Buffer.from(
-        JSON.stringify(aggregations(page.facets, answer.facets, page.selected, vocabularies)),
+        JSON.stringify(aggregations(search.facets, answer.facets, search.selected, vocabularies)),
       ),
-      sortBy: page.sort,
-      effectiveFilters: Object.entries(page.selected).map(([name, values]) => ({
+      sortBy: search.sort,
+      effectiveFilters: Object.entries(search.selected).map(([name, values]) => ({
         name,
         values: [...values],
       })),
-      nextCursor: cursorSort !== null && last !== undefined ? writeCursor(cursorSort, last) : '',
+      nextCursor: cursorSort !== null && last !== undefined ? formatCursor(cursorSort, last) : '',
       isNextTooFar,
       engineMs: time.usedMs,
     };

@@ -5,7 +5,7 @@ import { textTokens } from '../documents/text-tokens.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import { QUERY_LIMITS } from '../query/query-tree.ts';
 import type { OpenEngineTime } from './engine-time.ts';
-import { invalidField, viewerOf } from './read-search.ts';
+import { invalidField, viewerOf } from './parse-search.ts';
 
 export interface SuggestDeps {
   index: Pick<SearchIndex, 'suggest'>;
@@ -34,7 +34,7 @@ export function suggest({ index, openTime, now }: SuggestDeps) {
     if (limit < 1) throw invalidField('size', 'Must be greater than or equal to 1.');
     if (limit > MAX_SIZE) throw invalidField('size', `Must be less than or equal to ${MAX_SIZE}.`);
     if (q.length > maxLength) throw invalidField('q', `Longer than ${maxLength} characters.`);
-    const suggestionType = readType(type);
+    const suggestionType = parseType(type);
     const prefixes = [...new Set(textTokens(q))].slice(0, MAX_WORDS);
     if (prefixes.length === 0) return { suggestions: [] };
     const completion = {
@@ -54,7 +54,7 @@ export function suggest({ index, openTime, now }: SuggestDeps) {
   };
 }
 
-function readType(type: string): SuggestionType {
+function parseType(type: string): SuggestionType {
   const found = SUGGESTION_TYPES.find((name) => name === type);
   if (found === undefined) throw invalidField('type', `Must be one of: ${SUGGESTION_TYPES.join(', ')}.`);
   return found;

@@ -8,7 +8,7 @@ import type {
   PrefixCondition,
   RangeCondition,
   WordsCondition,
-} from '../../query/lower-query.ts';
+} from '../../query/query-conditions.ts';
 import type { WildcardPart } from '../../query/query-tree.ts';
 import { dayNumber, fieldWord, fitsWord, microsOf, type WordClass } from './stored-document.ts';
 

@@ -17,8 +17,8 @@ import { anElasticsearchIndex } from '../../index/testing/an-elasticsearch-index
 import { anEntity } from '../../index/testing/an-entity.ts';
 import { describeSearchIndex } from '../../index/testing/search-index.contract.ts';
 import { fill, type PatientIndex } from '../../index/testing/tested-index.ts';
-import { lowerQuery } from '../../query/lower-query.ts';
 import { parseQuery } from '../../query/parse-query.ts';
+import { queryCondition } from '../../query/query-conditions.ts';
 import { MAX_DEPTH, QUERY_LIMITS } from '../../query/query-tree.ts';
 import { SCHEMA } from '../../schema.ts';
 import { indexOf } from './index-layout.ts';
@@ -65,7 +65,7 @@ function describeOn(server: TestElasticsearch): void {
       depth === 0 ? '"a b"^2' : `(${part} ${nested(depth - 1, part)})`;
     const search = (depth: number, part = 'b') => {
       const query = parseQuery(nested(depth, part), limits);
-      return index.search({ ...aSearch(), query: query && lowerQuery(query) });
+      return index.search({ ...aSearch(), query: query && queryCondition(query) });
     };
     try {
       for (const part of ['b', '+b^2 AND', 'b NOT', '-b NOT', 'title:b^2 AND']) {

@@ -9,7 +9,7 @@ import {
   type PrefixCondition,
   type RangeCondition,
   type WordsCondition,
-} from '../../query/lower-query.ts';
+} from '../../query/query-conditions.ts';
 import { type Parameters, quoteLexeme } from './parameters.ts';
 import type { SimilarWords } from './similar-words.ts';
 

@@ -5,7 +5,15 @@ import { type EncodedRow, encodeRow } from './encode-row.ts';
 import { searchRunner } from './run-search.ts';
 import { execute, readHeads, readStates, useSchema } from './stored-rows.ts';
 import { runSuggest } from './suggest.ts';
-import { ATTENDED, INDEXES, LAYOUT, SCHEMA_PREFIX, schemaOf, TABLE_NAMES, TABLES } from './tables.ts';
+import {
+  INDEXES,
+  LAYOUT,
+  RESET_BULK_SETTINGS,
+  SCHEMA_PREFIX,
+  schemaOf,
+  TABLE_NAMES,
+  TABLES,
+} from './tables.ts';
 import { type TimedQueries, timedQueries } from './timed-queries.ts';
 
 export interface PostgresEngineOptions {
@@ -133,7 +141,7 @@ async function seal(pool: pg.Pool, schema: string, isIdle: boolean): Promise<voi
     for (const index of INDEXES) await client.query(index);
     // New tables without statistics get bad plans, and the first reader of a row would write its hint bits.
     await client.query(`VACUUM (ANALYZE) ${TABLE_NAMES.join(', ')}`);
-    await client.query(ATTENDED);
+    await client.query(RESET_BULK_SETTINGS);
   } finally {
     // With its settings.
     client.release(true);

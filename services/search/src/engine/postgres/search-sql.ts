@@ -191,14 +191,16 @@ function rankedPage(
   { compiled, rank, matches }: Ranking,
   parameters: Parameters,
 ): string {
-  const isCommon = `(SELECT total > ${COMMON_SHARE} * reltuples FROM counted, pg_class c WHERE c.oid = '${parameters.schema}.index_document'::regclass)`;
-  const isMore = `(SELECT total > ${MAX_RANKED} FROM counted)`;
+  const commonSql = `(SELECT total > ${COMMON_SHARE} * reltuples FROM counted, pg_class c WHERE c.oid = '${parameters.schema}.index_document'::regclass)`;
+  const tooManySql = `(SELECT total > ${MAX_RANKED} FROM counted)`;
   const candidates = [
-    newest(`${isCommon} AND ${matches}`, 'd.created_at', parameters),
-    newest(`NOT ${isCommon} AND ${matches}`, SORTED, parameters),
+    newestCandidates(`${commonSql} AND ${matches}`, 'd.created_at', parameters),
+    newestCandidates(`NOT ${commonSql} AND ${matches}`, CREATED_AT_UNINDEXED, parameters),
     ...compiled
       .rankCandidates()
-      .map((condition) => newest(`${isMore} AND ${condition} AND ${matches}`, SORTED, parameters)),
+      .map((condition) =>
+        newestCandidates(`${tooManySql} AND ${condition} AND ${matches}`, CREATED_AT_UNINDEXED, parameters),
+      ),
   ];
   const isAmongRanked = search.offset + search.limit <= MAX_RANKED;
   const page = isAmongRanked
@@ -211,10 +213,11 @@ function rankedPage(
     ), page AS (${page}, ${ORDER.newest} ${limit(search, parameters)})`;
 }
 
-/** No index has this order, so the rows are found by their words first. */
-const SORTED = `d.created_at + interval '0'`;
+/** The addition keeps the planner off `index_document_newest`: it finds the rows by their words first. */
+const CREATED_AT_UNINDEXED = `d.created_at + interval '0'`;
 
-function newest(condition: string, createdAt: string, { schema }: Parameters): string {
+/** `createdAt`: the column, or an expression of its value. */
+function newestCandidates(condition: string, createdAt: string, { schema }: Parameters): string {
   return `(
     SELECT d.ctid AS row_id FROM ${schema}.index_document d WHERE ${condition}
     ORDER BY ${ORDER.newest.replace('d.created_at', createdAt)} LIMIT ${MAX_RANKED}
@@ -245,7 +248,7 @@ function boxConditions({ boxes }: EngineSearch, parameters: Parameters): string[
   ];
 }
 
-/** Of the others than the free facets many sets have a value, but only one of each document. */
+/** For fixed facets a document has one set, so its first id is compared; for free facets, any of its ids. */
 function selectionConditions(selected: EngineSearch['selected'], parameters: Parameters): string[] {
   return Object.entries(selected).map(([facet, values]) => {
     const entries = parameters.add(narrowingValues(facet, values).map((value) => facetEntry(facet, value)));

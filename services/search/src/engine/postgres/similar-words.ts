@@ -1,4 +1,4 @@
-import { type Condition, type FuzzyCondition, fuzzyConditions } from '../../query/lower-query.ts';
+import { type Condition, collectFuzzyConditions, type FuzzyCondition } from '../../query/query-conditions.ts';
 import type { TimedQueries } from './timed-queries.ts';
 
 /** The words of the index for each `~` of a query. */
@@ -10,7 +10,7 @@ export async function similarWords(
   query: Condition | null,
 ): Promise<SimilarWords> {
   const found = new Map<FuzzyCondition, readonly string[]>();
-  for (const condition of query === null ? [] : fuzzyConditions(query)) {
+  for (const condition of query === null ? [] : collectFuzzyConditions(query)) {
     const { word, distance } = condition;
     found.set(condition, distance === 0 ? [word] : await wordsLike(queries, schema, condition));
   }

@@ -16,8 +16,8 @@ export const TABLE_NAMES = ['index_document', 'index_box', 'index_facet_set', 'i
  * writes. Without the number of workers the planner uses one process to sort, because it ignores the terms,
  * which are stored out of line.
  */
-const WHILE_BUILT = { autovacuum_enabled: 'off', 'toast.autovacuum_enabled': 'off', parallel_workers: '1' };
-const settings = Object.entries(WHILE_BUILT).map(([name, value]) => `${name} = ${value}`);
+const BULK_SETTINGS = { autovacuum_enabled: 'off', 'toast.autovacuum_enabled': 'off', parallel_workers: '1' };
+const settings = Object.entries(BULK_SETTINGS).map(([name, value]) => `${name} = ${value}`);
 
 /** Creates the tables in the first schema of the search path, with the indexes that writers need. */
 export const TABLES = `
@@ -90,8 +90,7 @@ export const TABLES = `
 export const INDEXES: readonly string[] = [
   // Every search reads the pending list of the index, so it is short.
   'index_document_terms ON index_document USING gin (terms) WITH (gin_pending_list_limit = 256)',
-  // Of all rows, with tombstones: the planner prefers an index of the others to that of the terms, and then looks for a
-  // common word in the terms of every row.
+  // Not partial: the planner would prefer a partial index to that of the terms, and test the terms of each row.
   'index_document_newest ON index_document (created_at DESC, id)',
   'index_document_owner ON index_document (owner_id)',
   'index_document_managed ON index_document (managed_by) WHERE managed_by IS NOT NULL',
@@ -100,7 +99,6 @@ export const INDEXES: readonly string[] = [
   'index_facet_set_entries ON index_facet_set USING gin (entries) WITH (fastupdate = off)',
 ].map((index) => `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${index}`);
 
-/** Ends bulk writes. */
-export const ATTENDED = TABLE_NAMES.map(
-  (table) => `ALTER TABLE ${table} RESET (${Object.keys(WHILE_BUILT).join(', ')})`,
+export const RESET_BULK_SETTINGS = TABLE_NAMES.map(
+  (table) => `ALTER TABLE ${table} RESET (${Object.keys(BULK_SETTINGS).join(', ')})`,
 ).join('; ');

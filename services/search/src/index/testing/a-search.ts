@@ -1,8 +1,8 @@
 import { textTokens } from '../../documents/text-tokens.ts';
 import type { EngineAnswer, EngineSearch, EngineSuggest, Viewer } from '../../engine/search-engine.ts';
 import { parseBoundingBox } from '../../query/bounding-box.ts';
-import { lowerQuery } from '../../query/lower-query.ts';
 import { parseQuery } from '../../query/parse-query.ts';
+import { queryCondition } from '../../query/query-conditions.ts';
 
 const STRANGER: Viewer = { seesAll: false, userId: null, viewParentIds: [], previewParentIds: [] };
 
@@ -17,7 +17,7 @@ export interface SearchTraits extends Partial<Omit<EngineSearch, 'query' | 'boxe
 export function aSearch({ q = '', bbox = '', viewer, scope, ...rest }: SearchTraits = {}): EngineSearch {
   const query = parseQuery(q);
   return {
-    query: query && lowerQuery(query),
+    query: query && queryCondition(query),
     boxes: parseBoundingBox(bbox),
     viewer: { ...STRANGER, ...viewer },
     scope: {

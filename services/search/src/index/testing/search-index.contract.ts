@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { EngineHit, Scope, Sort, Tombstone } from '../../engine/search-engine.ts';
-import { lowerQuery } from '../../query/lower-query.ts';
+import { queryCondition } from '../../query/query-conditions.ts';
 import { MAX_SLOP } from '../../query/query-tree.ts';
 import { aSearch, aSuggest, idsOf, type SearchTraits, type SuggestTraits } from './a-search.ts';
 import { anEntity, type EntityTraits } from './an-entity.ts';
@@ -225,7 +225,7 @@ export function describeSearchIndex(name: string, makeEngine: () => Promise<Test
       });
 
       test.each(['science wild', 'university josiah'])('%j is no phrase of two values', async (text) => {
-        const query = lowerQuery({
+        const query = queryCondition({
           type: 'phrase',
           field: null,
           text,

@@ -4,8 +4,8 @@ import type { SearchRequest__Output } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
 import { parseQuery } from '../query/parse-query.ts';
 import { QUERY_LIMITS, type QueryLimits } from '../query/query-tree.ts';
-import { writeCursor } from './cursor.ts';
-import { readSearch } from './read-search.ts';
+import { formatCursor } from './cursor.ts';
+import { parseSearch } from './parse-search.ts';
 
 const NOW = new Date('2026-01-01T00:00:00Z');
 const NOBODY = anonymous('request');
@@ -28,7 +28,7 @@ const REQUEST: SearchRequest__Output = {
 };
 
 const read = (request: Partial<SearchRequest__Output>, principal: Principal = NOBODY) =>
-  readSearch({ ...REQUEST, ...request }, principal, NOW).search;
+  parseSearch({ ...REQUEST, ...request }, principal, NOW).search;
 
 function refusal(request: Partial<SearchRequest__Output>, principal?: Principal): unknown {
   try {
@@ -107,7 +107,7 @@ describe('readSearch', () => {
 
   test('facets are counted for the first page of a cursor alone', () => {
     const place = { createdAt: '2026-01-01T00:00:00.000000Z', updatedAt: '2026-01-01T00:00:00.000000Z' };
-    const cursor = writeCursor('newest', { ...place, versionIndex: 1, id: 'a', form: 'published' });
+    const cursor = formatCursor('newest', { ...place, versionIndex: 1, id: 'a', form: 'published' });
     expect(read({ cursor: '*' }).facets).toContain('subject');
     expect(read({ cursor }).facets).toEqual([]);
   });
@@ -222,7 +222,7 @@ describe('readSearch', () => {
 
   test('only numbered pages end after 10,000 hits', () => {
     const isNextTooFar = (request: Partial<SearchRequest__Output>) =>
-      readSearch({ ...REQUEST, ...request }, NOBODY, NOW).isNextTooFar;
+      parseSearch({ ...REQUEST, ...request }, NOBODY, NOW).isNextTooFar;
     expect([isNextTooFar({ page: 999 }), isNextTooFar({ page: 1_000 })]).toEqual([false, true]);
     expect(isNextTooFar({ page: 11, size: 900 })).toBe(true);
     expect(() => isNextTooFar({ page: 1_001 })).toThrow(expect.objectContaining({ code: 'page_too_far' }));

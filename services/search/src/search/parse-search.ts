@@ -4,12 +4,11 @@ import { ServiceError } from '@kr/service-error';
 import { ENTITY_KINDS, type EntityKind } from '../documents/entity.ts';
 import type { EngineSearch, Sort, Viewer } from '../engine/search-engine.ts';
 import { parseBoundingBox } from '../query/bounding-box.ts';
-import { lowerQuery } from '../query/lower-query.ts';
 import { parseQuery } from '../query/parse-query.ts';
-import { type CursorSort, invalidCursor, readCursor } from './cursor.ts';
+import { queryCondition } from '../query/query-conditions.ts';
+import { type CursorSort, invalidCursor, parseCursor } from './cursor.ts';
 import { findListing, type ListingSettings } from './listings.ts';
 
-/** The error of an invalid value of a parameter. */
 export function invalidField(field: string, message: string): ServiceError {
   return new ServiceError('invalid', 'A validation error occurred.', {
     issues: [{ field, messages: [message] }],
@@ -32,7 +31,7 @@ export function viewerOf({ userId, isAdmin, service, grants }: Principal): Viewe
 }
 
 /** A parsed request. */
-export interface ReadSearch {
+export interface ParsedSearch {
   listing: ListingSettings;
   search: EngineSearch;
   /** The sort of a search that is paged by cursors; null for numbered pages. */
@@ -51,43 +50,46 @@ const MAX_PAGED_HITS = 10_000;
  * @throws ServiceError `invalid` for an invalid page, cursor, query, sort or box; `unauthenticated` for a personal
  * listing without credentials
  */
-export function readSearch(request: SearchRequest__Output, principal: Principal, now: Date): ReadSearch {
+export function parseSearch(request: SearchRequest__Output, principal: Principal, now: Date): ParsedSearch {
   const listing = findListing(request.listing);
   if (listing === undefined) throw new ServiceError('invalid', 'Unknown listing.');
   if (listing.needsCredential && principal.userId === null && principal.grants.length === 0) {
     throw new ServiceError('unauthenticated', 'Authentication required.');
   }
-  const { size, page } = readPaging(request);
+  const { size, page } = parsePaging(request);
   const boxes = parseBoundingBox(request.bbox);
   const query = parseQuery(request.q);
-  const cursorSort = request.cursor === '' ? null : readCursorSort(request.sort, listing);
-  const after = cursorSort === null ? null : readCursor(request.cursor, cursorSort);
+  const cursorSort = request.cursor === '' ? null : parseCursorSort(request.sort, listing);
+  const after = cursorSort === null ? null : parseCursor(request.cursor, cursorSort);
   const search: EngineSearch = {
     viewer: viewerOf(principal),
     scope: {
       forms: listing.forms,
-      kinds: readKinds(request, listing),
+      kinds: parseKinds(request, listing),
       latestOnly: listing.latestByDefault && !request.allVersions,
       onlyIds: listing.takesIds ? request.onlyIds : null,
       publishedIds: request.publishedIds,
     },
-    query: query && lowerQuery(query),
+    query: query && queryCondition(query),
     boxes,
-    sort: cursorSort ?? readSort(request.sort, listing, query !== null),
+    sort: cursorSort ?? parseSort(request.sort, listing, query !== null),
     offset: (page - 1) * size,
     limit: size,
     after,
     // The first page has the total; counting costs as much as all pages together.
     facets: after === null ? listing.facets : [],
-    selected: readSelection(request, listing),
+    selected: parseSelection(request, listing),
     now,
   };
   const isNextTooFar = cursorSort === null && (page + 1) * size > MAX_PAGED_HITS;
   return { listing, search, cursorSort, isNextTooFar };
 }
 
-/** An unset number is zero. */
-function readPaging(request: SearchRequest__Output): { size: number; page: number } {
+/**
+ * An unset number is zero. The limits are decided here; the gateway only rejects earlier what it cannot send, and a `page`
+ * beside a cursor, which it always sends.
+ */
+function parsePaging(request: SearchRequest__Output): { size: number; page: number } {
   const paging = { size: request.size || DEFAULT_SIZE, page: request.page || 1 };
   for (const field of ['size', 'page'] as const) {
     if (paging[field] < 1) throw invalidField(field, 'Must be greater than or equal to 1.');
@@ -107,19 +109,19 @@ function pageTooFar(): ServiceError {
   });
 }
 
-function readKinds({ kinds }: SearchRequest__Output, { takesIds }: ListingSettings): EntityKind[] {
+function parseKinds({ kinds }: SearchRequest__Output, { takesIds }: ListingSettings): EntityKind[] {
   if (takesIds) return ['record'];
   return kinds.length === 0 ? [...ENTITY_KINDS] : ENTITY_KINDS.filter((kind) => kinds.includes(kind));
 }
 
-function readSort(sort: string, { sorts, defaultSort }: ListingSettings, hasQuery: boolean): Sort {
+function parseSort(sort: string, { sorts, defaultSort }: ListingSettings, hasQuery: boolean): Sort {
   if (sort === '') return hasQuery ? 'bestmatch' : defaultSort;
   const option = findSort(sort, sorts);
   return option === 'bestmatch' && !hasQuery ? defaultSort : option;
 }
 
 /** Newest first by default: concurrent writes do not move older hits. */
-function readCursorSort(sort: string, { sorts }: ListingSettings): CursorSort {
+function parseCursorSort(sort: string, { sorts }: ListingSettings): CursorSort {
   const option = findSort(sort === '' ? 'newest' : sort, sorts);
   if (option === 'bestmatch') throw invalidCursor('A cursor follows any order but bestmatch.');
   return option;
@@ -140,10 +142,11 @@ function invalidSort(sort: string, sorts: readonly Sort[]): ServiceError {
 
 /** Parameters that clients of the original send to listings without such a filter, to no effect. */
 const IGNORED = new Set(['f', 'filters', 'include_deleted', 'is_published', 'shared_with_me', 'status']);
+/** Only for messages: the gateway parses them. */
 const OTHER_PARAMETERS = ['q', 'bbox', 'sort', 'size', 'page', 'cursor', 'allversions'];
 
 /** @throws ServiceError `invalid`: a parameter that is neither a facet of the listing nor ignored */
-function readSelection(
+function parseSelection(
   { filters }: SearchRequest__Output,
   { facets }: ListingSettings,
 ): Record<string, string[]> {

@@ -113,30 +113,30 @@ export interface BoolCondition {
 const NOTHING: Condition = { type: 'nothing' };
 
 /** @throws ServiceError `invalid` when a value does not fit its field */
-export function lowerQuery(query: QueryNode): Condition {
-  return lower(query) ?? NOTHING;
+export function queryCondition(query: QueryNode): Condition {
+  return toCondition(query) ?? NOTHING;
 }
 
 /** Null: the part has no words (a phrase of punctuation), and is omitted. */
-function lower(node: QueryNode): Condition | null {
+function toCondition(node: QueryNode): Condition | null {
   switch (node.type) {
     case 'all':
       return { type: 'all' };
     case 'exists':
-      return exact(existsLexeme(node.field), null);
+      return exactCondition(existsLexeme(node.field), null);
     case 'bool':
-      return lowerBool(node);
+      return boolCondition(node);
     case 'range':
-      return lowerRange(node);
+      return rangeCondition(node);
     case 'wildcard':
-      return lowerWildcard(node);
+      return wildcardCondition(node);
     case 'fuzzy':
-      return lowerFuzzy(node);
+      return fuzzyCondition(node);
     case 'term':
     case 'phrase':
       return node.field !== null && fieldType(node.field) !== 'text'
-        ? lowerValue(node.field, node)
-        : lowerWords(node);
+        ? valueCondition(node.field, node)
+        : wordsCondition(node);
   }
 }
 
@@ -146,12 +146,12 @@ export function lexemeOf(field: string | null, word: string): string {
 }
 
 /** No document has a value that does not fit. */
-function exact(lexeme: string, boost: number | null): Condition {
+function exactCondition(lexeme: string, boost: number | null): Condition {
   const stored = storableText(lexeme);
   return fitsIndex(stored) ? { type: 'exact', lexeme: stored, boost } : NOTHING;
 }
 
-function lowerWords(node: TermNode | PhraseNode): Condition | null {
+function wordsCondition(node: TermNode | PhraseNode): Condition | null {
   const [first, ...others] = textTokens(node.text);
   if (first === undefined) return null;
   const slop = node.type === 'phrase' ? node.slop : 0;
@@ -162,15 +162,15 @@ function lowerWords(node: TermNode | PhraseNode): Condition | null {
 }
 
 /** An exact value of a field that is not text. */
-function lowerValue(field: string, { text, boost, position }: TermNode | PhraseNode): Condition {
+function valueCondition(field: string, { text, boost, position }: TermNode | PhraseNode): Condition {
   const bound: RangeBound = { value: text, isInclusive: true, position };
   const type = fieldType(field);
   if (type === 'instant' || field.endsWith('_range'))
-    return lowerRange({ type: 'range', field, lower: bound, upper: bound, position });
-  return exact(fieldLexeme(field, type === 'integer' ? String(wholeNumber(bound)) : text), boost);
+    return rangeCondition({ type: 'range', field, lower: bound, upper: bound, position });
+  return exactCondition(fieldLexeme(field, type === 'integer' ? String(wholeNumber(bound)) : text), boost);
 }
 
-function lowerWildcard({ field, parts, boost }: WildcardNode): Condition | null {
+function wildcardCondition({ field, parts, boost }: WildcardNode): Condition | null {
   const isText = field === null || fieldType(field) === 'text';
   const [first, ...rest] = parts.map((part) =>
     isText && 'literal' in part ? { literal: foldText(part.literal) } : part,
@@ -184,7 +184,7 @@ function lowerWildcard({ field, parts, boost }: WildcardNode): Condition | null 
   return { type: 'prefix', field, isText, words, prefix, pattern: isOpen ? null : rest, boost };
 }
 
-function lowerFuzzy({ field, text, distance, boost, position }: FuzzyNode): Condition | null {
+function fuzzyCondition({ field, text, distance, boost, position }: FuzzyNode): Condition | null {
   const [word, ...others] = textTokens(text);
   if (field !== null && fieldType(field) !== 'text')
     throw syntaxError(`"~" is for words, the values of ${field} are compared whole: unescaped "~"`, position);
@@ -197,8 +197,8 @@ function lowerFuzzy({ field, text, distance, boost, position }: FuzzyNode): Cond
   return { type: 'fuzzy', field, word, distance: Math.min(distance ?? defaultDistance, maxDistance), boost };
 }
 
-function lowerRange({ field, lower, upper }: RangeNode): Condition {
-  if (lower === null && upper === null) return exact(existsLexeme(field), null);
+function rangeCondition({ field, lower, upper }: RangeNode): Condition {
+  if (lower === null && upper === null) return exactCondition(existsLexeme(field), null);
   switch (fieldType(field)) {
     case 'instant': {
       const [from, before] = [lower && instants(lower), upper && instants(upper)];
@@ -261,8 +261,8 @@ function wholeNumber({ value, position }: RangeBound): number {
 }
 
 /** Omitted parts are left out, and a query of only such parts is omitted. */
-function lowerBool(node: BoolNode): Condition | null {
-  const all = (nodes: readonly QueryNode[]) => nodes.map(lower).filter((part) => part !== null);
+function boolCondition(node: BoolNode): Condition | null {
+  const all = (nodes: readonly QueryNode[]) => nodes.map(toCondition).filter((part) => part !== null);
   const [must, should, mustNot] = [all(node.must), all(node.should), all(node.mustNot)];
   if (must.length + should.length + mustNot.length === 0) return null;
   if (must.length + should.length === 0 && node.must.length + node.should.length > 0) return NOTHING;
@@ -270,10 +270,10 @@ function lowerBool(node: BoolNode): Condition | null {
 }
 
 /** The words with similar ones in a query. */
-export function fuzzyConditions(condition: Condition): FuzzyCondition[] {
+export function collectFuzzyConditions(condition: Condition): FuzzyCondition[] {
   if (condition.type === 'fuzzy') return [condition];
   if (condition.type !== 'bool') return [];
-  return [...condition.must, ...condition.should, ...condition.mustNot].flatMap(fuzzyConditions);
+  return [...condition.must, ...condition.should, ...condition.mustNot].flatMap(collectFuzzyConditions);
 }
 
 /** Whether a query may take long: the engine compares each word of the documents with a part of it. */
