@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { migrate } from '@kr/schema-migration';
 import { FaultProxy, freshDatabase, openElasticsearch, until } from '@kr/testbed';
 import type { EngineConfig } from './config.ts';
+import { deadlineIn } from './engine/deadline.ts';
 import { aSearch, idsOf } from './index/testing/a-search.ts';
 import { anEntity } from './index/testing/an-entity.ts';
 import { fill } from './index/testing/tested-index.ts';
@@ -32,7 +33,7 @@ else {
     /** The index of an engine when it is opened, before it is built. */
     const foundBy = async (config: EngineConfig) => {
       const { index } = await open(config);
-      const ids = idsOf(await index.search(aSearch(), 60_000));
+      const ids = idsOf(await index.search(aSearch(), deadlineIn(60_000)));
       const isFilled = await index.isFilled();
       await fill(index, [anEntity({ id: config.kind })]);
       await index.stop();

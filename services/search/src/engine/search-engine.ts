@@ -4,6 +4,7 @@ import type { EntityForm, EntityKind, IndexedEntity, SuggestionType } from '../d
 import type { Box } from '../documents/geometry-boxes.ts';
 import type { IndexRow } from '../documents/index-row.ts';
 import type { Condition } from '../query/query-conditions.ts';
+import type { Deadline } from './deadline.ts';
 
 export function searchTimeout(cause?: unknown): ServiceError {
   return new ServiceError('unavailable', 'The search took too long.', {
@@ -229,11 +230,11 @@ export interface SearchEngine<Content = unknown> {
   /** The stored form of a row. May take up to a second, so it can be interrupted. */
   encode(row: IndexRow): Generator<void, Content>;
   /**
-   * @param timeoutMs for all statements together
+   * @param deadline for all statements together
    * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long; `invalid` for a query whose
    * values do not fit their fields
    */
-  search(generation: string, search: EngineSearch, timeoutMs: number): Promise<Answered<EngineAnswer>>;
+  search(generation: string, search: EngineSearch, deadline: Deadline): Promise<Answered<EngineAnswer>>;
   /**
    * Values of the newest published versions that the viewer may read, by number of documents, then by value.
    * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long
@@ -241,7 +242,7 @@ export interface SearchEngine<Content = unknown> {
   suggest(
     generation: string,
     suggest: EngineSuggest,
-    timeoutMs: number,
+    deadline: Deadline,
   ): Promise<Answered<readonly Suggestion[]>>;
   /**
    * All forms of these ids and parents. With a write, it reads all writes of earlier transactions.

@@ -1,6 +1,7 @@
 import { ServiceError } from '@kr/service-error';
 import type { EntityForm, EntityKind, IndexedEntity } from '../documents/entity.ts';
 import { contentHash, indexRow } from '../documents/index-row.ts';
+import type { Deadline } from '../engine/deadline.ts';
 import {
   type Answered,
   type EngineAnswer,
@@ -51,14 +52,14 @@ export interface SearchIndex {
   /**
    * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long, without it when another engine or
    * release has the live generation; `invalid` for a query whose values do not fit their fields
-   * @param timeoutMs for all statements together
+   * @param deadline for all statements together
    */
-  search(search: EngineSearch, timeoutMs: number): Promise<EngineAnswer>;
+  search(search: EngineSearch, deadline: Deadline): Promise<EngineAnswer>;
   /**
    * Values of the newest published versions that the viewer may read, by number of documents, then by value.
    * @throws ServiceError `unavailable`: as `search`
    */
-  suggest(suggest: EngineSuggest, timeoutMs: number): Promise<readonly Suggestion[]>;
+  suggest(suggest: EngineSuggest, deadline: Deadline): Promise<readonly Suggestion[]>;
   /** All changes or none become visible, at once. Older states of a form change nothing; may be repeated. */
   write(changes: IndexChanges): Promise<void>;
   /** The kind of each id that the index knows. */
@@ -168,8 +169,8 @@ export async function openSearchIndex<Content>(
 
   return {
     engine: engine.name,
-    search: (search, timeoutMs) => query((id, leftMs) => engine.search(id, search, leftMs), timeoutMs),
-    suggest: (suggest, timeoutMs) => query((id, leftMs) => engine.suggest(id, suggest, leftMs), timeoutMs),
+    search: (search, deadline) => query((id) => engine.search(id, search, deadline)),
+    suggest: (suggest, deadline) => query((id) => engine.suggest(id, suggest, deadline)),
     write: async ({ entities, staged, tombstones = [] }) => {
       const changes: EncodedChanges<Content> = {
         entities: await encodeAll(entities),
@@ -326,21 +327,16 @@ function openGenerations<Content>(engine: SearchEngine<Content>, state: IndexSta
       state.transact((tx, row) => work(tx, { ...row, live: usable(row) })),
 
     /** Runs a query on the live generation, and once more if another one has replaced it meanwhile. */
-    query: async <Answer>(
-      run: (generation: string, timeoutMs: number) => Promise<Answered<Answer>>,
-      timeoutMs: number,
-    ): Promise<Answer> => {
-      const endsAt = performance.now() + timeoutMs;
+    query: async <Answer>(run: (generation: string) => Promise<Answered<Answer>>): Promise<Answer> => {
       const used = live.id;
-      const first = await run(used, timeoutMs).catch((error: unknown) => ({ error }));
+      const first = await run(used).catch((error: unknown) => ({ error }));
       if ('live' in first && first.live === used) return first.answer;
       const { live: next } = await current().catch((error: unknown) => {
         throw 'error' in first && !(error instanceof ServiceError) ? first.error : error;
       });
       // It failed for another reason.
       if ('error' in first && next.id === used) throw first.error;
-      const leftMs = Math.max(1, Math.floor(endsAt - performance.now()));
-      return (await run(next.id, leftMs)).answer;
+      return (await run(next.id)).answer;
     },
 
     /** Makes an empty generation the live one, if there is none that can be used. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { deadlineIn } from '../engine/deadline.ts';
 import type { EngineSuggest } from '../engine/search-engine.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import { aSearch } from '../index/testing/a-search.ts';
@@ -40,21 +41,22 @@ describe('work on the whole index', () => {
     const limits: unknown[] = [];
     const { index } = withThrottle(
       {
-        search: async (_search, timeoutMs) => limits.push(timeoutMs) as never,
-        suggest: async (_suggest, timeoutMs) => limits.push(timeoutMs) as never,
+        search: async (_search, deadline) => limits.push(deadline) as never,
+        suggest: async (_suggest, deadline) => limits.push(deadline) as never,
       } satisfies Pick<SearchIndex, 'search' | 'suggest'>,
       1,
       never,
     );
-    await index.search(aSearch(), 700);
-    await index.suggest(suggest, 800);
-    expect(limits).toEqual([700, 800]);
+    const [one, other] = [deadlineIn(700), deadlineIn(800)];
+    await index.search(aSearch(), one);
+    await index.suggest(suggest, other);
+    expect(limits).toEqual([one, other]);
   });
 
   test('uses no more than its share of the time during searches, and does not wait for ever', async () => {
     const { index: asked } = searches();
     const { index, throttle } = withThrottle(asked, 25, never);
-    void index.search(aSearch(), 1_000);
+    void index.search(aSearch(), deadlineIn(1_000));
     expect(throttle.hasSearches()).toBe(true);
     // Timers may be early by a part of a millisecond.
     expect(await millisecondsOf(throttle.pauseAfter(20))).toBeGreaterThan(59);
@@ -63,7 +65,7 @@ describe('work on the whole index', () => {
   test('continues when it is stopped', async () => {
     const stopping = new AbortController();
     const { index, throttle } = withThrottle(searches().index, 1, stopping.signal);
-    void index.suggest(suggest, 1_000);
+    void index.suggest(suggest, deadlineIn(1_000));
     const pause = throttle.pauseAfter(3_600_000);
     stopping.abort();
     await pause;
@@ -72,7 +74,7 @@ describe('work on the whole index', () => {
   test('continues shortly after the last search', async () => {
     const { index: asked, end } = searches();
     const { index, throttle } = withThrottle(asked, 1, never);
-    const search = index.search(aSearch(), 1_000);
+    const search = index.search(aSearch(), deadlineIn(1_000));
     const pause = throttle.pauseAfter(3_600_000);
     end();
     await search;

@@ -1,4 +1,5 @@
 import { ServiceError } from '@kr/service-error';
+import { type Deadline, deadlineIn } from '../engine/deadline.ts';
 import { searchTimeout } from '../engine/search-engine.ts';
 import type { SearchSlots } from './search-slots.ts';
 
@@ -13,38 +14,38 @@ export interface EngineTimeDeps {
 /** The time that one request spends in the engine. */
 export interface EngineTime {
   /**
-   * Makes one engine call in a slot of the caller, with the rest of the request's time in whole milliseconds.
+   * Makes one engine call in a slot of the caller, with the rest of the request's time.
    *
    * @throws ServiceError as `SearchSlots.acquire`, and the error of `work`, with the time used so far
    */
-  run<Result>(isCostly: boolean, work: (timeoutMs: number) => Promise<Result>): Promise<Result>;
+  run<Result>(isCostly: boolean, work: (deadline: Deadline) => Promise<Result>): Promise<Result>;
   /** Milliseconds of engine calls so far, without waiting. */
-  readonly usedMs: number;
+  readonly engineMs: number;
 }
 
 export type OpenEngineTime = (caller: string) => EngineTime;
 
 export function engineTime({ slots, limitMs, elapsed }: EngineTimeDeps): OpenEngineTime {
   return (caller) => {
-    let spentMs = 0;
-    let usedMs = 0;
+    let elapsedMs = 0;
+    let engineMs = 0;
     return {
-      get usedMs() {
-        return Math.round(usedMs);
+      get engineMs() {
+        return Math.round(engineMs);
       },
       async run(isCostly, work) {
         const requestedAt = elapsed();
-        if (spentMs >= limitMs) throw withUsed(searchTimeout(), usedMs);
-        const timeoutMs = limitMs - spentMs;
-        const release = await slots.acquire({ caller, isCostly, timeoutMs });
-        const started = elapsed();
+        if (elapsedMs >= limitMs) throw withUsed(searchTimeout(), engineMs);
+        const deadline = deadlineIn(limitMs - elapsedMs, elapsed);
+        const release = await slots.acquire({ caller, isCostly, timeoutMs: deadline.leftMs() });
+        const startedAt = elapsed();
         try {
-          return await work(Math.max(1, Math.floor(timeoutMs - (started - requestedAt))));
+          return await work(deadline);
         } catch (error) {
-          throw withUsed(error, usedMs + elapsed() - started);
+          throw withUsed(error, engineMs + elapsed() - startedAt);
         } finally {
-          usedMs += elapsed() - started;
-          spentMs += elapsed() - requestedAt;
+          engineMs += elapsed() - startedAt;
+          elapsedMs += elapsed() - requestedAt;
           release();
         }
       },

@@ -17,15 +17,15 @@ test('all engine calls of a request share its time', async () => {
   const time = engineTime({ slots: searchSlots(2), limitMs: 1_000, elapsed })('a');
   const limits: number[] = [];
   const call = (ms: number) =>
-    time.run(false, async (timeoutMs) => {
-      limits.push(timeoutMs);
+    time.run(false, async (deadline) => {
+      limits.push(deadline.leftMs());
       pass(ms);
     });
   await call(400.4);
   await call(499.6);
   await call(100);
   await expect(call(1)).rejects.toMatchObject({ code: 'search_timeout', usedMs: 1_000 });
-  expect([limits, time.usedMs]).toEqual([[1_000, 599, 100], 1_000]);
+  expect([limits, time.engineMs]).toEqual([[1_000, 599, 100], 1_000]);
 });
 
 test('waiting for a slot counts for the limit, and is not charged', async () => {
@@ -33,13 +33,14 @@ test('waiting for a slot counts for the limit, and is not charged', async () => 
   const slots = searchSlots(1);
   const end = await slots.acquire({ caller: 'other', isCostly: true, timeoutMs: 60_000 });
   const time = engineTime({ slots, limitMs: 60_000, elapsed })('a');
-  const running = time.run(true, async (timeoutMs) => {
+  const running = time.run(true, async (deadline) => {
+    const leftMs = deadline.leftMs();
     pass(10);
-    return timeoutMs;
+    return leftMs;
   });
   pass(20_000);
   end();
-  expect([await running, time.usedMs]).toEqual([40_000, 10]);
+  expect([await running, time.engineMs]).toEqual([40_000, 10]);
 });
 
 test('a failed call reports its duration, and releases its slot', async () => {

@@ -59,7 +59,8 @@ export function search({
 
     const time = openTime(request.caller);
     const isCostly = search.query !== null && isCostlyQuery(search.query);
-    const find = () => time.run(isCostly, (timeoutMs) => index.search(searchWithOneMore, timeoutMs));
+    const find = () =>
+      time.run(isCostly, (engineDeadline) => index.search(searchWithOneMore, engineDeadline));
     let answer = await find();
     // Callers find their recent writes, also before the events have arrived.
     if (answer.missing.length > 0 && (await backfillMissing(answer.missing, fetchingMs)))
@@ -80,7 +81,7 @@ export function search({
       })),
       nextCursor: cursorSort !== null && last !== undefined ? formatCursor(cursorSort, last) : '',
       isNextTooFar,
-      engineMs: time.usedMs,
+      engineMs: time.engineMs,
     };
   };
 }

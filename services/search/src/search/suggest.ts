@@ -46,10 +46,10 @@ export function suggest({ index, openTime, now }: SuggestDeps) {
       now: now(),
     };
     const time = openTime(caller);
-    const suggestions = await time.run(false, (timeoutMs) => index.suggest(completion, timeoutMs));
+    const suggestions = await time.run(false, (deadline) => index.suggest(completion, deadline));
     return {
       suggestions: suggestions.map((one) => ({ ...one, sources: [...one.sources] })),
-      engineMs: time.usedMs,
+      engineMs: time.engineMs,
     };
   };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, type estypes } from '@elastic/elasticsearch';
 import { ServiceError } from '@kr/service-error';
+import type { Deadline } from '../deadline.ts';
 import { type Answered, type SearchEngine, searchTimeout } from '../search-engine.ts';
 import { execute, executeStaged, NOT_DELETED, readHeads, readStates, refresh } from './documents.ts';
 import { engineFailure, searchFailure } from './engine-failure.ts';
@@ -70,8 +71,10 @@ export function elasticsearchEngine({
   const query = async <Response>(
     generation: string,
     request: estypes.SearchRequest,
-    timeoutMs: number,
+    deadline: Deadline,
   ): Promise<Response> => {
+    const timeoutMs = deadline.leftMs();
+    if (timeoutMs === 0) throw searchTimeout();
     const target = { index: indexNamed(generation), preference, allow_partial_search_results: false };
     const response = await reader
       .search(
@@ -98,20 +101,18 @@ export function elasticsearchEngine({
     name: 'elasticsearch',
     layout: LAYOUT,
     encode: encodeRow,
-    search: (generation, search, timeoutMs) =>
+    search: (generation, search, deadline) =>
       withLive(
-        query<SearchResponse>(generation, searchRequest(search), timeoutMs).then((response) =>
+        query<SearchResponse>(generation, searchRequest(search), deadline).then((response) =>
           readAnswer(search, response),
         ),
       ),
-    suggest: (generation, suggest, timeoutMs) => {
-      const endsAt = performance.now() + timeoutMs;
+    suggest: (generation, suggest, deadline) => {
       const answer = async () => {
-        const values = await query<SuggestResponse>(generation, suggestRequest(suggest), timeoutMs);
+        const values = await query<SuggestResponse>(generation, suggestRequest(suggest), deadline);
         const request = sourcesRequest(values);
         if (request === undefined) return [];
-        const leftMs = Math.max(1, Math.floor(endsAt - performance.now()));
-        return readSuggestions(values, await query<SourcesResponse>(generation, request, leftMs));
+        return readSuggestions(values, await query<SourcesResponse>(generation, request, deadline));
       };
       return withLive(answer());
     },

@@ -9,6 +9,7 @@ import { anEntity } from '../../index/testing/an-entity.ts';
 import { describeSearchIndex } from '../../index/testing/search-index.contract.ts';
 import { fill, useLiveTables } from '../../index/testing/tested-index.ts';
 import { unpairedText } from '../../query/testing/chance-text.ts';
+import { deadlineIn } from '../deadline.ts';
 import { postgresEngine } from './postgres-engine.ts';
 import { searchSql } from './search-sql.ts';
 import { schemaOf } from './tables.ts';
@@ -23,7 +24,7 @@ test('a database that accepts connections without answering makes searches unava
   const engine = postgresEngine({ databaseUrl, searchTimeoutMs: 100, maxConnections: 1 });
   try {
     const refusal = { kind: 'unavailable', code: 'search_timeout' };
-    await expect(engine.search('none', aSearch(), 100)).rejects.toMatchObject(refusal);
+    await expect(engine.search('none', aSearch(), deadlineIn(100))).rejects.toMatchObject(refusal);
   } finally {
     await engine.stop();
     silent.close();

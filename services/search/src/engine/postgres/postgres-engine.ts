@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { openPool } from '../../open-pool.ts';
+import type { Deadline } from '../deadline.ts';
 import { type SearchEngine, searchTimeout } from '../search-engine.ts';
 import { type EncodedRow, encodeRow } from './encode-row.ts';
 import { searchRunner } from './run-search.ts';
@@ -75,20 +76,17 @@ export function postgresEngine({
   });
   const builders = openPool({ connectionString: databaseUrl, max: 1, options: BUILDING });
   const runSearch = searchRunner();
-  const timed = (timeoutMs: number): TimedQueries =>
-    timedQueries(
-      { pool: readers, poolTimeoutMs: searchTimeoutMs, elapsed: () => performance.now() },
-      timeoutMs,
-    );
+  const timed = (deadline: Deadline): TimedQueries =>
+    timedQueries({ pool: readers, poolTimeoutMs: searchTimeoutMs }, deadline);
 
   return {
     name: 'postgres',
     layout: LAYOUT,
     encode: encodeRow,
-    search: (generation, search, timeoutMs) =>
-      runSearch(timed(timeoutMs), schemaOf(generation), search).catch(fail),
-    suggest: (generation, suggest, timeoutMs) =>
-      runSuggest(timed(timeoutMs), schemaOf(generation), suggest).catch(fail),
+    search: (generation, search, deadline) =>
+      runSearch(timed(deadline), schemaOf(generation), search).catch(fail),
+    suggest: (generation, suggest, deadline) =>
+      runSuggest(timed(deadline), schemaOf(generation), suggest).catch(fail),
     heads: (generation, about, write) => readHeads(write?.tx ?? states, generation, about),
     states: (generation, filter, after, limit) => readStates(states, generation, filter, after, limit),
     apply: async (generation, operations, { tx }) => {

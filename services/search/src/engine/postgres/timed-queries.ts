@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Deadline } from '../deadline.ts';
 import { searchTimeout } from '../search-engine.ts';
 
 /** Runs statements one after the other. */
@@ -10,28 +11,22 @@ export interface TimedQueriesDeps {
   pool: Pick<pg.Pool, 'query' | 'connect'>;
   /** The `statement_timeout` of its connections. */
   poolTimeoutMs: number;
-  /** Milliseconds of a monotonic clock. */
-  elapsed: () => number;
 }
 
 /** When less of the time is left, a statement gets a separate timeout, which takes two more round trips. */
 const NEARLY_ALL = 0.9;
 
 /**
- * Statements that share one time limit.
+ * Statements that share one deadline.
  *
- * @throws ServiceError `unavailable` (`search_timeout`) when nothing of it is left; an error of Postgres when a statement
+ * @throws ServiceError `unavailable` (`search_timeout`) when no time is left; an error of Postgres when a statement
  *   takes longer
  */
-export function timedQueries(
-  { pool, poolTimeoutMs, elapsed }: TimedQueriesDeps,
-  timeoutMs: number = poolTimeoutMs,
-): TimedQueries {
-  const endsAt = elapsed() + timeoutMs;
+export function timedQueries({ pool, poolTimeoutMs }: TimedQueriesDeps, deadline: Deadline): TimedQueries {
   return {
     async query(text, values) {
-      const leftMs = Math.floor(endsAt - elapsed());
-      if (leftMs <= 0) throw searchTimeout();
+      const leftMs = deadline.leftMs();
+      if (leftMs === 0) throw searchTimeout();
       if (leftMs >= NEARLY_ALL * poolTimeoutMs) return pool.query(text, values);
       const client = await pool.connect();
       try {

@@ -1,11 +1,12 @@
 import type pg from 'pg';
+import { type Deadline, deadlineIn } from '../../engine/deadline.ts';
 import type { EngineAnswer, EngineSearch, EngineSuggest, Suggestion } from '../../engine/search-engine.ts';
 import type { SearchIndex } from '../search-index.ts';
 
 /** An index whose searches have the configured time by default. */
 export interface PatientIndex extends Omit<SearchIndex, 'search' | 'suggest'> {
-  search(search: EngineSearch, timeoutMs?: number): Promise<EngineAnswer>;
-  suggest(suggest: EngineSuggest, timeoutMs?: number): Promise<readonly Suggestion[]>;
+  search(search: EngineSearch, deadline?: Deadline): Promise<EngineAnswer>;
+  suggest(suggest: EngineSuggest, deadline?: Deadline): Promise<readonly Suggestion[]>;
 }
 
 export interface TestedIndex {
@@ -18,8 +19,8 @@ export interface TestedIndex {
 export function withTimeout(index: SearchIndex, searchTimeoutMs: number): PatientIndex {
   return {
     ...index,
-    search: (search, timeoutMs = searchTimeoutMs) => index.search(search, timeoutMs),
-    suggest: (suggest, timeoutMs = searchTimeoutMs) => index.suggest(suggest, timeoutMs),
+    search: (search, deadline = deadlineIn(searchTimeoutMs)) => index.search(search, deadline),
+    suggest: (suggest, deadline = deadlineIn(searchTimeoutMs)) => index.suggest(suggest, deadline),
   };
 }
 
