@@ -27,7 +27,7 @@ export interface SearchQuery extends Page {
   filters: FacetFilter[];
 }
 
-/** Parameters that are never facets. */
+/** Parameters that are never facets. The search service rejects or ignores all others that a listing does not have. */
 const OWN_PARAMETERS = new Set([
   'q',
   'bbox',

@@ -11,7 +11,7 @@ import { findEntities } from './find-entities.ts';
 import { hitsAsCsv, hitsAsGeojson } from './formats.ts';
 import { readFormat, readSearchQuery } from './search-query.ts';
 
-/** The facets of listings of entities, in the order of the answer. */
+/** Only for the API description: the search service decides which facets a listing has (`listings.ts`). */
 const FACETS = [
   'category',
   'record_type',

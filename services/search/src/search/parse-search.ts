@@ -86,8 +86,8 @@ export function parseSearch(request: SearchRequest__Output, principal: Principal
 }
 
 /**
- * An unset number is zero. The limits are decided here; the gateway only rejects earlier what it cannot send, and a `page`
- * beside a cursor, which it always sends.
+ * An unset number is zero. This service decides how deep pages and cursors reach. The gateway rejects every `page` beside a
+ * cursor, because its requests always contain a page number.
  */
 function parsePaging(request: SearchRequest__Output): { size: number; page: number } {
   const paging = { size: request.size || DEFAULT_SIZE, page: request.page || 1 };
