@@ -29,8 +29,6 @@ interface OperationFacts {
   cost?: Cost;
   /** By default `read` or `write`, by the method. */
   lane?: Lane;
-  /** Whether answers to anonymous callers may come from the response cache. The path ends in the id of the entity. */
-  cacheable?: boolean;
   /** Requests of resumable uploads: every answer names the version of tus. */
   protocol?: 'tus';
   handler: Endpoint;

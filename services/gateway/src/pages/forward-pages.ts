@@ -1,12 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ServiceError } from '@kr/service-error';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { Pool } from 'undici';
 import type { Origin } from '../http/client-address.ts';
 import { idOf, nameRoute } from '../http/observe-requests.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import { PAGE_TYPE, type Rendered, sendRendered } from '../rendering/rendered.ts';
-import { isPagePath, type ResponseCache } from '../response-cache/response-cache.ts';
+import { isPageUrl, type ReadResult, type ResponseCache } from '../response-cache/response-cache.ts';
+import { pageTypeOf } from '../response-cache/serve-from-cache.ts';
 
 export interface ForwardPagesDeps {
   /** Where the web service listens. */
@@ -14,7 +15,7 @@ export interface ForwardPagesDeps {
   baseUrlOf: (request: IncomingMessage) => string;
   isTrusted: (request: Origin) => boolean;
   rateLimits: Pick<RateLimits, 'count'>;
-  cache: Pick<ResponseCache, 'beginRead'>;
+  cache: Pick<ResponseCache, 'readShared'>;
 }
 
 /** Paths that this service answers itself; all others are pages. */
@@ -37,7 +38,10 @@ export interface ForwardPages {
   close(): Promise<void>;
 }
 
-/** Forwards requests for pages to the web service, and caches public pages of published entities like their JSON. */
+/**
+ * Forwards requests for pages to the web service, and caches public pages of published entities like their JSON. While one of these is
+ * rendered, further readers wait for it.
+ */
 export function forwardPages({
   webUrl,
   baseUrlOf,
@@ -60,38 +64,44 @@ export function forwardPages({
     nameRoute(response, 'GET', 'page');
     rateLimits.count(request, response, { userId: null, cost: 'one' });
     const baseUrl = baseUrlOf(request);
-    const store = cache.beginRead();
-    const answer = await pool
-      .request({
-        method: isRead ? 'GET' : 'POST',
-        path: originalUrl,
-        ...(isRead ? {} : { body: request }),
-        headers: {
-          ...forwardedHeaders(request, baseUrl, isTrusted(request)),
-          // Events invalidate the cache of this service; that of the web service only expires.
-          'cache-control': 'no-cache',
-          'x-request-id': idOf(response),
-        },
-      })
-      .catch((error: unknown) => {
-        throw new ServiceError('unavailable', 'The pages are temporarily unavailable.', { cause: error });
-      });
-    const rendered = renderedOf(
-      answer.statusCode,
-      answer.headers,
-      Buffer.from(await answer.body.arrayBuffer()),
-    );
-    const parentId = answer.headers['x-parent-id'];
-    if (
-      answer.statusCode === 200 &&
-      typeof parentId === 'string' &&
-      isPagePath(originalUrl) &&
-      request.headers.cookie === undefined
-    )
-      store({ path: originalUrl, mediaType: PAGE_TYPE, baseUrl }, parentId, rendered);
+    const read = async (): Promise<ReadResult<Rendered>> => {
+      const { statusCode, headers, body } = await pool
+        .request({
+          method: isRead ? 'GET' : 'POST',
+          path: originalUrl,
+          ...(isRead ? {} : { body: request }),
+          headers: {
+            ...forwardedHeaders(request, baseUrl, isTrusted(request)),
+            // Events invalidate the cache of this service; that of the web service only expires.
+            'cache-control': 'no-cache',
+            'x-request-id': idOf(response),
+          },
+        })
+        .catch((error: unknown) => {
+          throw new ServiceError('unavailable', 'The pages are temporarily unavailable.', { cause: error });
+        });
+      const parentId = headers['x-parent-id'];
+      return {
+        value: renderedOf(statusCode, headers, Buffer.from(await body.arrayBuffer())),
+        parentId: statusCode === 200 && typeof parentId === 'string' ? parentId : undefined,
+      };
+    };
+    const rendered = isCacheable(request)
+      ? await cache.readShared({ path: originalUrl, mediaType: PAGE_TYPE, baseUrl }, read)
+      : (await read()).value;
     sendRendered(response, rendered, request);
   };
   return { handler, close: () => pool.close() };
+}
+
+/** Whether the page is the one that all anonymous readers with a browser get, if its entity is public. */
+function isCacheable({ originalUrl, headers }: Request): boolean {
+  return (
+    isPageUrl(originalUrl) &&
+    headers.authorization === undefined &&
+    headers.cookie === undefined &&
+    pageTypeOf(headers.accept ?? '') !== undefined
+  );
 }
 
 const PASSED = ['accept', 'accept-language', 'authorization', 'content-type', 'cookie'] as const;

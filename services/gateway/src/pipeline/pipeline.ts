@@ -30,7 +30,7 @@ import type { ConcurrencyLimit, Permit } from '../overload/concurrency-limit.ts'
 import type { PaceBodies } from '../overload/pace-bodies.ts';
 import { costOf, countRefusals, type RateLimits } from '../rate-limits/rate-limits.ts';
 import { renderJson, sendRendered } from '../rendering/rendered.ts';
-import { endsInId, type ResponseCache } from '../response-cache/response-cache.ts';
+import { isEntityUrl, type ResponseCache } from '../response-cache/response-cache.ts';
 import { serveFromCache } from '../response-cache/serve-from-cache.ts';
 import { sendReply, sendStored, storedAnswer } from './reply.ts';
 import { routerOf } from './router.ts';
@@ -243,10 +243,11 @@ async function answer(exchange: Exchange, call: Call): Promise<void> {
     assertDemanded(request.headers['if-match'], reply.state.revision);
   const { mediaType, baseUrl } = call;
   const rendered = renderJson(reply, call);
-  const { originalUrl: path, headers } = request;
-  const isCacheable = route.cacheable === true && headers.authorization === undefined && endsInId(path);
+  const { originalUrl, headers } = request;
+  const isCacheable =
+    route.method === 'GET' && headers.authorization === undefined && isEntityUrl(originalUrl);
   if (isCacheable && reply.publicOf !== undefined)
-    store({ path, mediaType, baseUrl }, reply.publicOf, rendered);
+    store({ path: originalUrl, mediaType, baseUrl }, reply.publicOf, rendered);
   sendRendered(response, rendered, call);
 }
 

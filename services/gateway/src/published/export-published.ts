@@ -30,7 +30,6 @@ export function documentRoutes(deps: FilesDeps): Operation[] {
       path: one,
       auth: 'open',
       produces: 'published',
-      cacheable: true,
       operationId: `read${title}`,
       summary: `A published ${noun}.`,
       responses: { 200: 'Published200' },

@@ -188,6 +188,7 @@ describe('a cached answer', () => {
     { name: 'a query', init: {}, path: `${PATH}?expand=1` },
     { name: 'another host', init: { headers: { 'x-forwarded-host': 'elsewhere.example' } } },
     { name: 'another media type', init: { headers: { accept: 'application/vnd.inveniordm.v1+json' } } },
+    { name: 'an export', init: { headers: { accept: 'text/turtle, application/json;q=0.5' } } },
     { name: 'an unacceptable media type', init: { headers: { accept: 'image/png' } } },
     { name: 'a demand', init: { headers: { 'if-match': '3' } } },
     { name: 'a body', init: { headers: { 'content-type': 'text/plain' } } },

@@ -5,19 +5,19 @@ import { LRUCache } from 'lru-cache';
 import { COLLECTION } from '../kind.ts';
 import type { Rendered } from '../rendering/rendered.ts';
 
-/** An id in the one spelling that is cached. */
-export const ID = '[0-9a-z]{5}-[0-9a-z]{5}';
-const ENDS_IN_ID = new RegExp(`/${ID}$`);
-const PAGE_PATH = new RegExp(`^/(?:${Object.values(COLLECTION).join('|')})/${ID}$`);
+/** With an id in the one spelling that is cached. */
+const PAGE_PATH = `/(?:${Object.values(COLLECTION).join('|')})/[0-9a-z]{5}-[0-9a-z]{5}`;
+const PAGE_URL = new RegExp(`^${PAGE_PATH}$`);
+const ENTITY_URL = new RegExp(`^/api${PAGE_PATH}$`);
 
-/** Whether the target of a request ends in an id, without a query. */
-export function endsInId(target: string): boolean {
-  return ENDS_IN_ID.test(target);
+/** Whether this URL, which may have a query, is the path of a published entity and nothing more. */
+export function isEntityUrl(url: string): boolean {
+  return ENTITY_URL.test(url);
 }
 
-/** Whether the target of a request is the page of a published entity and nothing more. */
-export function isPagePath(target: string): boolean {
-  return PAGE_PATH.test(target);
+/** Whether this URL, which may have a query, is the path of the page of a published entity and nothing more. */
+export function isPageUrl(url: string): boolean {
+  return PAGE_URL.test(url);
 }
 
 /** Milliseconds after the read for which a published document, or the permission to read its files, may be used. */
@@ -26,7 +26,7 @@ const MAX_BYTES = 8 * 1024 * 1024;
 
 /** The parts of the request on which an answer depends, beside the state of its entity. */
 export interface AnswerAddress {
-  /** `/api/records/{id}` */
+  /** `/api/records/{id}` or `/records/{id}` */
   path: string;
   mediaType: string;
   baseUrl: string;
@@ -40,6 +40,18 @@ export interface PublicReads<Key, Value> {
   find(key: Key): Value | undefined;
   /** To be called before the read whose result may be stored. */
   beginRead(): Store<Key, Value>;
+  /**
+   * Reads and stores a value, or waits for a running read whose result `find` could return if it were stored already. Results
+   * without a parent are neither stored nor shared.
+   * @throws the error of `read`
+   */
+  readShared(key: Key, read: () => Promise<ReadResult<Value>>): Promise<Value>;
+}
+
+export interface ReadResult<Value> {
+  value: Value;
+  /** Undefined: other callers may get another value. */
+  parentId: string | undefined;
 }
 
 /** Answers about published entities, ready to be sent again. */
@@ -58,6 +70,14 @@ interface Cached<Value> {
   until: number;
 }
 
+interface RunningRead<Value> {
+  result: Promise<ReadResult<Value>>;
+  /** On the clock of `now`: its result may be used until then. */
+  until: number;
+  /** The number of changes before it began. */
+  changesBefore: number;
+}
+
 /** @param now milliseconds on a clock that never goes back */
 export function openResponseCache(now: () => number): ResponseCache {
   const answers = publicReads<AnswerAddress, Rendered>(now, keyOf, ({ bytes }) => bytes.length + 512);
@@ -69,6 +89,7 @@ export function openResponseCache(now: () => number): ResponseCache {
   return {
     find: answers.find,
     beginRead: answers.beginRead,
+    readShared: answers.readShared,
     fileAccess,
     forgetParent(parentId) {
       answers.forget((changed) => changed === parentId);
@@ -90,19 +111,39 @@ function publicReads<Key, Value extends object>(
     maxSize: MAX_BYTES,
     sizeCalculation: ({ value }) => bytesOf(value),
   });
+  const running = new Map<string, RunningRead<Value>>();
   let changes = 0;
+  const beginRead = (): Store<Key, Value> => {
+    // Measured from before the read: its result may be outdated when it ends.
+    const until = now() + LIFETIME_MS;
+    const changesBefore = changes;
+    return (key, parentId, value) => {
+      if (changes === changesBefore) cached.set(nameOf(key), { parentId, value, until });
+    };
+  };
   return {
     find(key) {
       const found = cached.get(nameOf(key));
       return found !== undefined && now() < found.until ? found.value : undefined;
     },
-    beginRead() {
-      // Measured from before the read: its result may be outdated when it ends.
-      const until = now() + LIFETIME_MS;
-      const changesBefore = changes;
-      return (key, parentId, value) => {
-        if (changes === changesBefore) cached.set(nameOf(key), { parentId, value, until });
-      };
+    beginRead,
+    async readShared(key, read) {
+      const name = nameOf(key);
+      const joined = running.get(name);
+      if (joined !== undefined && now() < joined.until && joined.changesBefore === changes) {
+        const shared = await joined.result.catch(() => undefined);
+        if (shared?.parentId !== undefined) return shared.value;
+      }
+      const store = beginRead();
+      const own = { until: now() + LIFETIME_MS, changesBefore: changes, result: read() };
+      running.set(name, own);
+      try {
+        const { value, parentId } = await own.result;
+        if (parentId !== undefined) store(key, parentId, value);
+        return value;
+      } finally {
+        if (running.get(name) === own) running.delete(name);
+      }
     },
     forget(isOutdated) {
       changes += 1;

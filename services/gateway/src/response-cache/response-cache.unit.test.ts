@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Rendered } from '../rendering/rendered.ts';
-import { LIFETIME_MS, openResponseCache } from './response-cache.ts';
+import { isEntityUrl, isPageUrl, LIFETIME_MS, openResponseCache, type ReadResult } from './response-cache.ts';
 
 const ADDRESS = { path: '/api/records/a', mediaType: 'application/json', baseUrl: 'http://h' };
 
@@ -66,4 +66,73 @@ describe('a public answer', () => {
     const cached = paths.filter((path) => answers.find({ ...ADDRESS, path }) !== undefined);
     expect(cached).toEqual(paths.slice(-8));
   });
+});
+
+describe('a shared read', () => {
+  /** Reads that end when `finish` is called, each with its own text. */
+  function reads() {
+    const results: PromiseWithResolvers<ReadResult<Rendered>>[] = [];
+    const read = () => {
+      const result = Promise.withResolvers<ReadResult<Rendered>>();
+      results.push(result);
+      return result.promise;
+    };
+    const finish = (parentId: string | undefined = 'p') => {
+      for (const [index, { resolve }] of results.entries()) resolve({ value: answer(`${index}`), parentId });
+    };
+    return { results, read, finish };
+  }
+  const textOf = async (shared: Promise<Rendered>) => (await shared).bytes.toString();
+
+  test('answers the readers that come while it runs, and is then cached', async () => {
+    const { answers } = opened();
+    const { results, read, finish } = reads();
+    const shared = [1, 2, 3].map(() => textOf(answers.readShared(ADDRESS, read)));
+    finish();
+    expect(await Promise.all(shared)).toEqual(['0', '0', '0']);
+    expect([results.length, answers.find(ADDRESS)?.bytes.toString()]).toEqual([1, '0']);
+  });
+
+  test.each([
+    ['a change', 0, ['p']],
+    ['a second', LIFETIME_MS, []],
+  ])('does not answer readers that come after %s', async (_name, elapsedMs, changed) => {
+    const { answers, clock } = opened();
+    const { read, finish } = reads();
+    const first = textOf(answers.readShared(ADDRESS, read));
+    clock.ms += elapsedMs;
+    for (const parentId of changed) answers.forgetParent(parentId);
+    const later = [1, 2].map(() => textOf(answers.readShared(ADDRESS, read)));
+    finish();
+    expect(await Promise.all([first, ...later])).toEqual(['0', '1', '1']);
+  });
+
+  test('of what not everybody may see answers its own reader alone', async () => {
+    const { answers } = opened();
+    const values: string[] = [];
+    const read = async () => ({ value: answer(`${values.push('read')}`), parentId: undefined });
+    const both = [1, 2].map(() => textOf(answers.readShared(ADDRESS, read)));
+    expect([await Promise.all(both), answers.find(ADDRESS)]).toEqual([['1', '2'], undefined]);
+  });
+
+  test('that fails does not fail the others', async () => {
+    const { answers } = opened();
+    const { results, read } = reads();
+    const first = answers.readShared(ADDRESS, read);
+    const second = textOf(answers.readShared(ADDRESS, async () => ({ value: answer('own'), parentId: 'p' })));
+    results[0]?.reject(new Error('unavailable'));
+    await expect(first).rejects.toThrow('unavailable');
+    expect(await second).toBe('own');
+  });
+});
+
+test.each([
+  ['/api/records/aaaaa-bbbbb', true, false],
+  ['/api/packages/aaaaa-bbbbb', true, false],
+  ['/packages/aaaaa-bbbbb', false, true],
+  ['/api/records/aaaaa-bbbbb?a=/api/records/aaaaa-bbbbb', false, false],
+  ['/records/aaaaa-bbbbb?a=/records/aaaaa-bbbbb', false, false],
+  ['/api/records/aaaaa-bbbbb/draft', false, false],
+])('%s can be cached as an entity: %s, as a page: %s', (url, isEntity, isPage) => {
+  expect([isEntityUrl(url), isPageUrl(url)]).toEqual([isEntity, isPage]);
 });

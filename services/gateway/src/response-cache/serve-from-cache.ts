@@ -1,16 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { chooseMediaType } from '../http/accept.ts';
+import { chooseMediaType, WRITTEN } from '../http/accept.ts';
 import { setCaching } from '../http/headers.ts';
 import { nameRoute } from '../http/observe-requests.ts';
 import { hasInvalidHost } from '../http/request-shape.ts';
-import type { Route } from '../http/route.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import { PAGE_TYPE, type Rendered, sendRendered } from '../rendering/rendered.ts';
-import { ID, isPagePath, type ResponseCache } from './response-cache.ts';
+import { isEntityUrl, isPageUrl, type ResponseCache } from './response-cache.ts';
 
 export interface ServeFromCacheDeps {
-  routes: readonly Route[];
   cache: Pick<ResponseCache, 'find'>;
   baseUrlOf: (request: IncomingMessage) => string;
   rateLimits: Pick<RateLimits, 'count'>;
@@ -24,25 +22,26 @@ const MAX_HEADERS = 30;
  * every other request.
  */
 export function serveFromCache({
-  routes,
   cache,
   baseUrlOf,
   rateLimits,
 }: ServeFromCacheDeps): (request: IncomingMessage, response: ServerResponse) => boolean {
   const mediaTypes = new LRUCache<string, string>({ max: 100 });
-  const paths = routes.flatMap(({ path, cacheable }) => (cacheable ? [path.replace(':id', ID)] : []));
-  const entityPath = new RegExp(`^(?:${paths.join('|')})$`);
+
+  /** Undefined: an export, which is not cached. @throws HttpProblem 406 */
+  function entityTypeOf(accept: string): string | undefined {
+    const mediaType = mediaTypes.get(accept) ?? chooseMediaType(accept, 'published');
+    mediaTypes.set(accept, mediaType);
+    return WRITTEN.includes(mediaType) ? mediaType : undefined;
+  }
 
   function find(url: string, request: IncomingMessage, response: ServerResponse): Rendered | undefined {
     const accept = request.headers.accept ?? '';
-    const isEntity = entityPath.test(url);
-    if (!isEntity && !isPagePath(url)) return undefined;
+    const isEntity = isEntityUrl(url);
+    if (!isEntity && !isPageUrl(url)) return undefined;
     try {
-      const mediaType = isEntity
-        ? (mediaTypes.get(accept) ?? chooseMediaType(accept, 'entity'))
-        : pageTypeOf(accept);
+      const mediaType = isEntity ? entityTypeOf(accept) : pageTypeOf(accept);
       if (mediaType === undefined) return undefined;
-      if (isEntity) mediaTypes.set(accept, mediaType);
       const found = cache.find({ path: url, mediaType, baseUrl: baseUrlOf(request) });
       if (found === undefined) return undefined;
       rateLimits.count(request, response, { userId: null, cost: 'one' });
@@ -65,7 +64,7 @@ export function serveFromCache({
 }
 
 /** Browsers name HTML; other clients may negotiate a format instead of the page. */
-function pageTypeOf(accept: string): string | undefined {
+export function pageTypeOf(accept: string): string | undefined {
   return accept.startsWith('text/html') ? PAGE_TYPE : undefined;
 }
 
