@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { endSlowReading } from './end-slow-reading.ts';
-import { relay } from './relay.ts';
+import { pipeAll } from './pipe-all.ts';
 
 const CHUNK = 65_536;
 /** More than the system keeps for a reader who does not read. */
@@ -54,7 +54,7 @@ async function requested(answer: (response: ServerResponse) => void, times = 1):
 function sendMuch(response: ServerResponse): void {
   response.writeHead(200, { 'content-length': CHUNKS * CHUNK });
   const bytes = Readable.from(Array.from({ length: CHUNKS }, () => Buffer.allocUnsafeSlow(CHUNK)));
-  relay(bytes, response).catch(() => {
+  pipeAll(bytes, response).catch(() => {
     ended += 1;
   });
 }

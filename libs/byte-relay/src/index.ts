@@ -1,4 +1,4 @@
 export { endSlowReading, type SlowReading } from './end-slow-reading.ts';
-export { type ConfirmEnd, passOn } from './pass-on.ts';
-export { relay } from './relay.ts';
+export { pipeAll } from './pipe-all.ts';
+export { type ConfirmEnd, pipeReleasing } from './pipe-releasing.ts';
 export { release } from './release.ts';

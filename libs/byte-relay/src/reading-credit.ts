@@ -8,18 +8,18 @@ interface ReadingLimits {
    * Maximum credit in bytes. It must exceed the buffer of the operating system: a steady reader otherwise appears idle for
    * minutes, because the system requests a whole buffer at once.
    */
-  mostSavedBytes: number;
+  maxCreditBytes: number;
 }
 
 /**
  * Tracks the rate of a reader. Each second in which bytes wait costs `minBytesPerSecond`. Call the returned function once
  * per second with the bytes read in it; it returns whether the reader is fast enough.
  */
-export function readingCredit({ minBytesPerSecond, mostSavedBytes }: ReadingLimits) {
+export function readingCredit({ minBytesPerSecond, maxCreditBytes }: ReadingLimits) {
   let credit = FIRST_BYTES;
-  return ({ takenBytes, isWaiting }: { takenBytes: number; isWaiting: boolean }): boolean => {
-    const left = credit + takenBytes - (isWaiting ? minBytesPerSecond : 0);
-    credit = Math.min(mostSavedBytes, left);
+  return ({ readBytes, isWaiting }: { readBytes: number; isWaiting: boolean }): boolean => {
+    const left = credit + readBytes - (isWaiting ? minBytesPerSecond : 0);
+    credit = Math.min(maxCreditBytes, left);
     return left >= 0;
   };
 }

@@ -3,16 +3,16 @@ import { readingCredit } from './reading-credit.ts';
 
 const KIB = 1_024;
 const MIB = 1_048_576;
-const LIMITS = { minBytesPerSecond: KIB, mostSavedBytes: 4 * MIB };
+const LIMITS = { minBytesPerSecond: KIB, maxCreditBytes: 4 * MIB };
 
 /**
  * The second in which a reader is cut off if it reads `takenIn(second)` bytes in each; undefined: not within
  * a day.
  */
 function givenUp(takenIn: (second: number) => number, isWaiting = true): number | undefined {
-  const isWorthIt = readingCredit(LIMITS);
+  const isFastEnough = readingCredit(LIMITS);
   for (let second = 1; second <= 86_400; second += 1)
-    if (!isWorthIt({ takenBytes: takenIn(second), isWaiting })) return second;
+    if (!isFastEnough({ readBytes: takenIn(second), isWaiting })) return second;
   return undefined;
 }
 
@@ -39,7 +39,7 @@ test('seconds without waiting bytes cost no credit', () => {
 });
 
 test('bytes read beyond the maximum credit count in their own second', () => {
-  const isWorthIt = readingCredit({ minBytesPerSecond: 10 * MIB, mostSavedBytes: MIB });
-  expect(isWorthIt({ takenBytes: 10 * MIB, isWaiting: true })).toBe(true);
-  expect(isWorthIt({ takenBytes: 8 * MIB, isWaiting: true })).toBe(false);
+  const isFastEnough = readingCredit({ minBytesPerSecond: 10 * MIB, maxCreditBytes: MIB });
+  expect(isFastEnough({ readBytes: 10 * MIB, isWaiting: true })).toBe(true);
+  expect(isFastEnough({ readBytes: 8 * MIB, isWaiting: true })).toBe(false);
 });

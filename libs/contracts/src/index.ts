@@ -10,6 +10,7 @@ export {
   isEventSubject,
   SUBJECTS,
 } from './events.ts';
+export { FORM_NAMES, formOf } from './form.ts';
 export type * from './gen/messages.ts';
 export type { MessageCodec } from './message-codec.ts';
 export { timestamp } from './timestamp.ts';

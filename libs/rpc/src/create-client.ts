@@ -29,7 +29,7 @@ export interface CallOptions {
   /** Replaces the client's default. */
   timeoutMs?: number;
   /** Factor on the client's default deadline, if `timeoutMs` is absent. */
-  times?: number;
+  timeoutFactor?: number;
   signal?: AbortSignal;
 }
 
@@ -124,7 +124,7 @@ function call(
     key,
     signal,
     timeoutMs,
-    times = 1,
+    timeoutFactor = 1,
     defaultTimeoutMs = 5_000,
   }: ClientOptions & CallOptions,
 ): Promise<object> {
@@ -133,7 +133,7 @@ function call(
       reject(unavailable(signal.reason));
       return;
     }
-    const usualMs = times * defaultTimeoutMs;
+    const usualMs = timeoutFactor * defaultTimeoutMs;
     const deadline = Math.min(Date.now() + (timeoutMs ?? usualMs), inheritedDeadlineMs());
     const metadata = Metadata.fromHttp2Headers(traceHeaders());
     metadata.set(CALLER_METADATA, caller);

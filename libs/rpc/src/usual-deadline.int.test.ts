@@ -40,8 +40,8 @@ afterAll(async () => {
 
 test.each<[CallOptions, string]>([
   [{}, 'A service did not answer within 100 ms.'],
-  [{ times: 3 }, 'A service did not answer within 300 ms.'],
-  [{ timeoutMs: 100, times: 3 }, 'The service is temporarily unavailable.'],
+  [{ timeoutFactor: 3 }, 'A service did not answer within 300 ms.'],
+  [{ timeoutMs: 100, timeoutFactor: 3 }, 'The service is temporarily unavailable.'],
 ])('a timed-out call with %j reports its deadline if that is a default one', async (options, message) => {
   const call = client.publish({ id: 'p' }, servicePrincipal('gateway'), options);
   await expect(call).rejects.toMatchObject({ kind: 'unavailable', message, retryAfterMs: 1_000 });

@@ -16,7 +16,7 @@ interface CallerDeps {
   resolveLink: ResolveLink;
 }
 
-export interface Caller {
+export interface AuthenticatedCaller {
   principal: Principal;
   /** Whether the parameter `token` is no valid token of a link. */
   hasInvalidToken: boolean;
@@ -28,7 +28,7 @@ export type Authenticate = (
   credentials: Credentials,
   requestId: string,
   signal: AbortSignal,
-) => Promise<Caller>;
+) => Promise<AuthenticatedCaller>;
 
 /**
  * The principal of a request's credentials: a personal access token in the header or as `access_token`, an
@@ -77,13 +77,13 @@ export function authenticate({ findTokenOwner, findProviderUser, resolveLink }: 
 }
 
 /** Whether a request has a user or an access link. */
-export function hasCredentials({ userId, grants }: Principal): boolean {
+export function hasUserOrLink({ userId, grants }: Principal): boolean {
   return userId !== null || grants.length > 0;
 }
 
 /** @throws ServiceError `unauthenticated`: the credentials are unknown */
 export function requireCredentials(principal: Principal): void {
-  if (!hasCredentials(principal)) throw new ServiceError('unauthenticated', 'Authentication required.');
+  if (!hasUserOrLink(principal)) throw new ServiceError('unauthenticated', 'Authentication required.');
 }
 
 function parseHeader(

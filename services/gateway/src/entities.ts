@@ -1,7 +1,7 @@
 import type { EntityDocument__Output, EntityResult__Output, Form } from '@kr/contracts';
 import { fromErrorDetail } from '@kr/rpc';
 import type { Clients } from './clients.ts';
-import { assertDemanded, demandedRevisions } from './http/conditional.ts';
+import { assertIfMatch, parseIfMatch } from './http/conditional.ts';
 import { type Call, isTrue, type JsonReply, selfOf } from './http/endpoint.ts';
 import type { Kind } from './kind.ts';
 import { entityJson } from './rendering/entity-json.ts';
@@ -40,10 +40,10 @@ export async function revisionToChange(
   call: Call,
 ): Promise<string> {
   const ifMatch = call.headers['if-match'];
-  const demanded = demandedRevisions(ifMatch);
+  const demanded = parseIfMatch(ifMatch);
   if (demanded.length <= 1) return demanded[0] ?? '0';
   const { revision } = await readEntity(deps, id, form, call);
-  assertDemanded(ifMatch, revision);
+  assertIfMatch(ifMatch, revision);
   return revision;
 }
 

@@ -13,8 +13,9 @@ import { type TokensDeps, tokenRoutes } from './identity/own-tokens.ts';
 import type { UserStore } from './identity/user-store.ts';
 import { userRoutes } from './identity/who-am-i.ts';
 import { COLLECTION, KINDS, type Kind } from './kind.ts';
-import { documentRoutes } from './published/export-published.ts';
-import { publishedRoutes, requestRoutes } from './published/published.ts';
+import { managePublishedRoutes } from './published/manage-published.ts';
+import { packageRequestRoutes } from './published/package-requests.ts';
+import { readPublishedRoutes } from './published/read-published.ts';
 import { contextRoutes } from './resources/context-resources.ts';
 import { resourceRoutes } from './resources/resource-lists.ts';
 import { kindSearchRoutes, searchRoutes } from './search/search.ts';
@@ -42,7 +43,7 @@ export function routes(deps: RoutesDeps): readonly Route[] {
     ...tagged('packages', [
       ...contextRoutes(clients, limits),
       ...resourceRoutes(clients, limits),
-      ...requestRoutes({ kind: 'package', clients }, limits),
+      ...packageRequestRoutes({ kind: 'package', clients }, limits),
     ]),
     ...KINDS.flatMap((kind) => tagged(COLLECTION[kind], entityRoutes(kind, deps))),
   ];
@@ -63,8 +64,8 @@ function entityRoutes(
   const ofPublished: FilesDeps = { ...ofDraft, form: 'published' };
   return [
     ...kindSearchRoutes(deps, limits),
-    ...publishedRoutes(deps, limits),
-    ...documentRoutes(ofPublished),
+    ...managePublishedRoutes(deps, limits),
+    ...readPublishedRoutes(ofPublished),
     ...draftRoutes(deps),
     ...fileRoutes(ofDraft, ofPublished),
     ...contentRoutes(ofDraft, ofPublished, contentClient, xAccel),

@@ -64,7 +64,7 @@ async function open(config: GatewayConfig, logger: Logger, { elapsed, now }: Clo
   const users = userStore(database);
   const tokens = tokenStore(database);
   const keys = keyStore(database, bodySeal(config.sealingKey));
-  const sweeping = deleteExpiredKeys(keys, logger);
+  const keyExpiry = deleteExpiredKeys(keys, logger);
   const clients = openClients(config);
   const contentClient = openContentClient(config.filesContentUrl, {
     idleMs: config.limits.filesIdleMs,
@@ -141,7 +141,7 @@ async function open(config: GatewayConfig, logger: Logger, { elapsed, now }: Clo
   return {
     services: [{ definition: definitions.identity, handlers, callers: { operator: 'all' } }],
     database,
-    background: [http, sweeping, folder, ...(oidc ? [oidc.keys] : [])],
+    background: [http, keyExpiry, folder, ...(oidc ? [oidc.keys] : [])],
     ports: { http_port: http.port },
     close: async () => {
       await following.stop();

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import { endSlowReading, relay } from '@kr/byte-relay';
+import { endSlowReading, pipeAll } from '@kr/byte-relay';
 import { ServiceError } from '@kr/service-error';
 import type { ByteRange } from '../blob/blob-store.ts';
 import type { FilesContext } from '../context.ts';
@@ -96,9 +96,9 @@ export async function serveRepresentation(
   if (response.writableEnded && response.writableLength === 0) return;
   endSlowReading(response, {
     minBytesPerSecond: minDownloadBytesPerSecond,
-    mostSavedBytes: MAX_BURST_BYTES,
+    maxCreditBytes: MAX_BURST_BYTES,
   });
-  if (!Buffer.isBuffer(bytes)) await relay(bytes, response);
+  if (!Buffer.isBuffer(bytes)) await pipeAll(bytes, response);
 }
 
 /** Conditions that a front proxy would evaluate again, with another tag or date than the file's. */

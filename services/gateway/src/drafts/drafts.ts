@@ -1,7 +1,7 @@
 import { ServiceError } from '@kr/service-error';
 import { PUBLISH_TIMEOUT_FACTOR } from '../config.ts';
 import { documentIn, type EntityDeps, entityReply, readEntity, revisionToChange } from '../entities.ts';
-import { assertUnnamed } from '../http/conditional.ts';
+import { assertIfNoneMatch } from '../http/conditional.ts';
 import { type Call, json, noContent, param } from '../http/endpoint.ts';
 import type { Operation } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
@@ -10,13 +10,13 @@ export function draftRoutes(deps: EntityDeps): Operation[] {
   const { kind, clients } = deps;
   const lifecycle = clients.lifecycle[kind];
   const { title, noun } = KIND_NAMES[kind];
-  const all = `/api/${COLLECTION[kind]}`;
-  const draft = `${all}/:id/draft`;
+  const collectionPath = `/api/${COLLECTION[kind]}`;
+  const draftPath = `${collectionPath}/:id/draft`;
   const isPackage = kind === 'package';
   return [
     {
       method: 'POST',
-      path: all,
+      path: collectionPath,
       body: 'json',
       produces: 'entity',
       changes: ['index'],
@@ -32,13 +32,13 @@ export function draftRoutes(deps: EntityDeps): Operation[] {
         );
         const reply = entityReply(201, document, deps, call);
         // The REST document always shows `expanded` in the answer to a package's creation.
-        if (kind === 'package') reply.body = { ...(reply.body as object), expanded: {} };
+        if (isPackage) reply.body = { ...(reply.body as object), expanded: {} };
         return reply;
       },
     },
     {
       method: 'GET',
-      path: draft,
+      path: draftPath,
       produces: 'entity',
       operationId: `read${title}Draft`,
       summary: 'The draft.',
@@ -49,7 +49,7 @@ export function draftRoutes(deps: EntityDeps): Operation[] {
     },
     {
       method: 'PUT',
-      path: draft,
+      path: draftPath,
       body: 'json',
       produces: 'entity',
       changes: ['index'],
@@ -69,7 +69,7 @@ export function draftRoutes(deps: EntityDeps): Operation[] {
     },
     {
       method: 'POST',
-      path: draft,
+      path: draftPath,
       produces: 'entity',
       changes: ['index'],
       operationId: `edit${title}`,
@@ -86,7 +86,7 @@ export function draftRoutes(deps: EntityDeps): Operation[] {
     },
     {
       method: 'DELETE',
-      path: draft,
+      path: draftPath,
       produces: 'entity',
       changes: ['index'],
       operationId: `delete${title}Draft`,
@@ -101,7 +101,7 @@ export function draftRoutes(deps: EntityDeps): Operation[] {
     },
     {
       method: 'POST',
-      path: `${draft}/actions/publish`,
+      path: `${draftPath}/actions/publish`,
       produces: 'entity',
       cost: 'publish',
       changes: ['published', 'index'],
@@ -115,7 +115,7 @@ export function draftRoutes(deps: EntityDeps): Operation[] {
       handler: async (call) => {
         const { id, ifRevision } = await draftToChange(deps, call);
         const request = { subject: SUBJECT[kind], id, ifRevision };
-        const options = { times: PUBLISH_TIMEOUT_FACTOR };
+        const options = { timeoutFactor: PUBLISH_TIMEOUT_FACTOR };
         const { published } = await clients.publications.publish(request, call.principal, options);
         const document = published
           ? documentIn(published)
@@ -125,7 +125,7 @@ export function draftRoutes(deps: EntityDeps): Operation[] {
     },
     {
       method: 'POST',
-      path: `${draft}/actions/validate`,
+      path: `${draftPath}/actions/validate`,
       changes: [],
       operationId: `validate${title}`,
       summary: isPackage
@@ -137,7 +137,7 @@ export function draftRoutes(deps: EntityDeps): Operation[] {
         const { problems } = await clients.publications.validate(
           { subject: SUBJECT[kind], id: param(call, 'id') },
           call.principal,
-          { times: VALIDATE_TIMEOUT_FACTOR },
+          { timeoutFactor: VALIDATE_TIMEOUT_FACTOR },
         );
         return json(200, {
           errors: problems.map(({ id, issues }) => ({
@@ -150,7 +150,7 @@ export function draftRoutes(deps: EntityDeps): Operation[] {
     },
     {
       method: 'GET',
-      path: `${draft}/review`,
+      path: `${draftPath}/review`,
       operationId: `read${title}Review`,
       summary: 'The review of the draft; always an empty one.',
       responses: {},
@@ -163,7 +163,7 @@ export function draftRoutes(deps: EntityDeps): Operation[] {
     },
     {
       method: 'POST',
-      path: `${draft}/pids/:scheme`,
+      path: `${draftPath}/pids/:scheme`,
       produces: 'entity',
       changes: ['index'],
       operationId: `reserve${title}Pid`,
@@ -181,7 +181,7 @@ export function draftRoutes(deps: EntityDeps): Operation[] {
     },
     {
       method: 'DELETE',
-      path: `${draft}/pids/:scheme`,
+      path: `${draftPath}/pids/:scheme`,
       produces: 'entity',
       changes: ['index'],
       operationId: `discard${title}Pid`,
@@ -211,7 +211,7 @@ async function draftToChange(deps: EntityDeps, call: Call): Promise<{ id: string
   const ifNoneMatch = call.headers['if-none-match'];
   if (ifNoneMatch === undefined) return { id, ifRevision };
   const { revision } = await readEntity(deps, id, 'FORM_DRAFT', call);
-  assertUnnamed(ifNoneMatch, revision);
+  assertIfNoneMatch(ifNoneMatch, revision);
   return { id, ifRevision: ifRevision === '0' ? revision : ifRevision };
 }
 

@@ -1,6 +1,6 @@
-import type { AuthoriseResponse__Output } from '@kr/contracts';
+import { type AuthoriseResponse__Output, FORM_NAMES } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
-import { hasCredentials } from '../caller.ts';
+import { hasUserOrLink } from '../caller.ts';
 import type { EntityDeps } from '../entities.ts';
 import { type Call, param } from '../http/endpoint.ts';
 import type { Form } from '../kind.ts';
@@ -14,8 +14,6 @@ export interface FilesDeps extends EntityDeps {
   form: Form;
   fileAccess: ResponseCache['fileAccess'];
 }
-
-const MESSAGE_FORM = { draft: 'FORM_DRAFT', published: 'FORM_PUBLISHED' } as const;
 
 const ACTION = {
   draft: { read: 'read_draft_files', write: 'write_files', import: 'import_files' },
@@ -33,7 +31,7 @@ export async function authoriseFiles(
   call: Call,
 ): Promise<AuthoriseResponse__Output> {
   const { kind, form, fileAccess } = deps;
-  if (form === 'draft' || action !== 'read' || hasCredentials(call.principal))
+  if (form === 'draft' || action !== 'read' || hasUserOrLink(call.principal))
     return requestTicket(deps, action, call);
   const key = `${kind}/${param(call, 'id')}`;
   const found = fileAccess.find(key);
@@ -50,7 +48,7 @@ function requestTicket(
   call: Call,
 ): Promise<AuthoriseResponse__Output> {
   return clients.lifecycle[kind].authorise(
-    { id: param(call, 'id'), form: MESSAGE_FORM[form], action: ACTION[form][action] },
+    { id: param(call, 'id'), form: FORM_NAMES[form], action: ACTION[form][action] },
     call.principal,
     { signal: call.signal },
   );
@@ -62,12 +60,14 @@ export async function authoriseEnabledFiles(
   action: FilesAction,
   call: Call,
 ): Promise<AuthoriseResponse__Output> {
-  return withEnabledFiles(await authoriseFiles(deps, action, call));
+  const authorised = await authoriseFiles(deps, action, call);
+  assertFilesEnabled(authorised);
+  return authorised;
 }
 
-function withEnabledFiles(authorised: AuthoriseResponse__Output): AuthoriseResponse__Output {
-  if (authorised.filesEnabled) return authorised;
-  throw new ServiceError('forbidden', 'Files are not enabled.', { code: 'files_disabled' });
+function assertFilesEnabled({ filesEnabled }: AuthoriseResponse__Output): void {
+  if (!filesEnabled)
+    throw new ServiceError('forbidden', 'Files are not enabled.', { code: 'files_disabled' });
 }
 
 /**
@@ -79,11 +79,11 @@ function withEnabledFiles(authorised: AuthoriseResponse__Output): AuthoriseRespo
 export async function reauthoriseFiles(deps: FilesDeps, action: 'read' | 'write', call: Call): Promise<void> {
   const again = { ...call, principal: await call.authenticateAgain() };
   try {
-    withEnabledFiles(await requestTicket(deps, action, again));
+    assertFilesEnabled(await requestTicket(deps, action, again));
   } catch (error) {
     const isPublished = deps.form === 'draft' && action === 'read' && isNotFound(error);
     if (!isPublished) throw error;
-    withEnabledFiles(await requestTicket({ ...deps, form: 'published' }, action, again));
+    assertFilesEnabled(await requestTicket({ ...deps, form: 'published' }, action, again));
   }
 }
 

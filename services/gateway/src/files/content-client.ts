@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Readable } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
-import { type ConfirmEnd, passOn, release } from '@kr/byte-relay';
+import { type ConfirmEnd, pipeReleasing, release } from '@kr/byte-relay';
 import { ServiceError } from '@kr/service-error';
 import { watchAccess } from './watch-access.ts';
 
@@ -30,7 +30,7 @@ export interface ContentRequest {
 
 export interface ContentAnswer {
   status: number;
-  /** Without hop-by-hop headers. */
+  /** Without the headers that end with a connection. */
   headers: Record<string, string | string[]>;
   body: Readable;
 }
@@ -47,16 +47,16 @@ export interface ContentClient {
 }
 
 const RETRY_AFTER_MS = 1_000;
-const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date', 'kr-error-code']);
+const NOT_RELAYED = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date', 'kr-error-code']);
 
 export interface ContentClientOptions {
-  /** Stall timeout in milliseconds: how long the files service may make no progress while it is its turn. */
+  /** Stall timeout in milliseconds: how long the files service may make no progress while the gateway waits for it. */
   idleMs: number;
   /** Milliseconds between two authorisations of a running transfer. */
   recheckMs: number;
 }
 
-/** A transfer may take any time as long as it progresses. Their number is limited at admission. */
+/** A transfer may take any time as long as it progresses. `ConcurrencyLimit` limits their number. */
 export function openContentClient(baseUrl: URL, { idleMs, recheckMs }: ContentClientOptions): ContentClient {
   // The same delay as in `abortOnStall`: sockets that change it cost two system calls per request.
   const agent = new Agent({ keepAlive: true, keepAliveMsecs: PROBE_AFTER_MS, maxFreeSockets: 16 });
@@ -168,7 +168,7 @@ function sendBody(body: Readable, outgoing: ClientRequest, confirmEnd: ConfirmEn
   body.on('error', abort).once('close', abort);
   // The client may have disconnected during the authorisation.
   if (body.destroyed) abort();
-  else passOn(body, outgoing, confirmEnd && { confirmEnd });
+  else pipeReleasing(body, outgoing, confirmEnd && { confirmEnd });
 }
 
 function lengthOf(headers: Record<string, string>): number | undefined {
@@ -198,7 +198,7 @@ function stalled(idleMs: number): ServiceError {
 function relayed(headers: NodeJS.Dict<string | string[]>): Record<string, string | string[]> {
   const passed: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !HOP_BY_HOP.has(name)) passed[name] = value;
+    if (value !== undefined && !NOT_RELAYED.has(name)) passed[name] = value;
   }
   return passed;
 }

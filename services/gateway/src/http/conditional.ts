@@ -17,7 +17,7 @@ const NO_REVISION = '-1';
  *
  * @throws ServiceError `invalid`: neither a revision nor an entity tag
  */
-export function demandedRevisions(ifMatch: string | undefined): string[] {
+export function parseIfMatch(ifMatch: string | undefined): string[] {
   return ifMatch === undefined || ifMatch.trim() === '*' ? [] : tagsIn(ifMatch).map(revisionOf);
 }
 
@@ -43,7 +43,7 @@ export function isKnownTag(ifNoneMatch: string | undefined, tag: string): boolea
  * For changes: applies `If-None-Match` with revisions or `*` (RFC 9110, section 13.1.2).
  * @throws ServiceError `precondition_failed`, with the present revision
  */
-export function assertUnnamed(ifNoneMatch: string, revision: string): void {
+export function assertIfNoneMatch(ifNoneMatch: string, revision: string): void {
   if (isNamed(ifNoneMatch, revision)) {
     throw new ServiceError('precondition_failed', `The record's revision id is ${revision}`, {
       currentRevision: Number(revision),
@@ -55,7 +55,7 @@ export function assertUnnamed(ifNoneMatch: string, revision: string): void {
  * For reads: applies `If-Match` with a list of revisions.
  * @throws ServiceError `precondition_failed`, with the present revision
  */
-export function assertDemanded(ifMatch: string | undefined, revision: string): void {
+export function assertIfMatch(ifMatch: string | undefined, revision: string): void {
   if (ifMatch === undefined) return;
   if (isNamed(ifMatch, revision)) return;
   const message = `Revision id provided(${ifMatch}) doesn't match record's one(${revision})`;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
-import { assertDemanded, assertUnnamed, demandedRevisions, isKnownTag } from './conditional.ts';
+import { assertIfMatch, assertIfNoneMatch, isKnownTag, parseIfMatch } from './conditional.ts';
 
 function thrownBy(act: () => unknown): unknown {
   try {
@@ -29,13 +29,13 @@ describe('If-Match', () => {
     ['".4"', ['-1']],
     ['"4.", "4"', ['-1', '4']],
   ])('%s demands one of %j', (ifMatch, revisions) => {
-    expect(demandedRevisions(ifMatch)).toEqual(revisions);
+    expect(parseIfMatch(ifMatch)).toEqual(revisions);
   });
 
   test.each(['abc', '-1', '1.5', '"4', '"4",', '*, 5', '', '9'.repeat(40)])(
     '%s is no revision',
     (ifMatch) => {
-      const thrown = thrownBy(() => demandedRevisions(ifMatch));
+      const thrown = thrownBy(() => parseIfMatch(ifMatch));
       expect([ServiceError.from(thrown).kind, ServiceError.from(thrown).issues]).toEqual([
         'invalid',
         [
@@ -65,7 +65,7 @@ describe('If-Match of a read', () => {
     ['nonsense', 4],
     ['', 4],
   ])('%s: refused with the revision that it has: %s', (header, outcome) => {
-    const thrown = thrownBy(() => assertDemanded(header, '4'));
+    const thrown = thrownBy(() => assertIfMatch(header, '4'));
     const { kind, currentRevision } = thrown === undefined ? {} : ServiceError.from(thrown);
     expect([kind, currentRevision]).toEqual([outcome && 'precondition_failed', outcome]);
   });
@@ -96,7 +96,7 @@ describe('If-None-Match of a change', () => {
     ['"44", "5"', undefined],
     ['nonsense', undefined],
   ])('%s: refused with the revision that there is: %s', (header, outcome) => {
-    const thrown = thrownBy(() => assertUnnamed(header, '4'));
+    const thrown = thrownBy(() => assertIfNoneMatch(header, '4'));
     const { kind, currentRevision } = thrown === undefined ? {} : ServiceError.from(thrown);
     expect([kind, currentRevision]).toEqual([outcome && 'precondition_failed', outcome]);
   });

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Principal } from '@kr/caller';
 import type { Vocabularies } from '@kr/metadata';
 
-/** One request as endpoints see it: who calls and what for, everything common already checked. */
+/** A request with its caller, after all checks that routes share. */
 export interface Call {
   /** Path parameters, decoded. */
   params: Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ export interface Call {
   headers: IncomingHttpHeaders;
   /** `HEAD` is answered as `GET` without the body. */
   method: string;
-  /** The decoded body of routes that take JSON; undefined when it was empty. */
+  /** The decoded body of routes that take JSON, after structural checks; undefined when it was empty. */
   body: unknown;
   /** The same body unparsed, for services that decode it themselves. */
   rawBody: Buffer;
@@ -26,8 +26,8 @@ export interface Call {
   principal: Principal;
   /** Authenticates the same credentials again. @throws ServiceError `unauthenticated`: they were revoked or expired */
   authenticateAgain(): Promise<Principal>;
-  /** Names the user, or the address of a request without one, for services that share something between callers. */
-  caller: string;
+  /** The user, or the address of a request without one, for services that divide something between requesters. */
+  requesterId: string;
   /** Adds milliseconds of work in a service to the rate-limit cost of the request. */
   addCost(ms: number): void;
   /** The address that the connection comes from. */
@@ -85,7 +85,7 @@ export interface StreamReply {
 
 export type Endpoint = (call: Call) => Promise<Reply>;
 
-export function json(status: number, body: unknown): JsonReply {
+export function json<Body>(status: number, body: Body): JsonReply & { body: Body } {
   return { as: 'json', status, body };
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
 
-/** Nothing this host answers is to be framed, sniffed or run; an address may carry a token, so it is never passed on. */
+/** Browsers must not frame, sniff or run responses. A URL may contain a token, so it is never sent as a referrer. */
 export const SECURITY_HEADERS = Object.entries({
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',

@@ -86,7 +86,7 @@ export function hasInvalidHost({
   httpVersionMinor,
 }: IncomingMessage): boolean {
   if (httpVersionMajor !== 1) return true;
-  // Of two headers the server makes one with a comma, see `service.ts`.
+  // The server joins repeated headers with a comma (`pipeline/listen.ts`).
   return host === undefined ? httpVersionMinor > 0 : !HOST.test(host);
 }
 

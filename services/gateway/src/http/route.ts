@@ -13,7 +13,12 @@ export type Cost = 'nothing' | 'one' | 'search' | 'publish' | 'auditLog';
  */
 export type Lane = 'local' | 'read' | 'write' | 'search' | 'transfer';
 
-/** An effect of a write: on published documents, which are in the response cache, or on the search index, directly or by file events. */
+/**
+ * An effect of a write.
+ * - `published`: on published documents, which are in the response cache
+ * - `index`: on the search index
+ * - `files`: on the search index, by events of files
+ */
 export type Change = 'published' | 'index' | 'files';
 
 interface OperationFacts {
@@ -21,7 +26,7 @@ interface OperationFacts {
   path: string;
   /** Whether anonymous requests are allowed; by default they get 401. */
   auth?: 'open';
-  /** How the request's body is handled: parsed, streamed (any type, if a chunk) or, by default, ignored. */
+  /** `json`: parsed. `bytes`: streamed, application/octet-stream. `chunk`: streamed, any type (tus). Absent: ignored. */
   body?: 'json' | 'bytes' | 'chunk';
   /** The negotiable representations; see `accept.ts`. By default `json`. */
   produces?: 'entity' | 'published' | 'hits' | 'json' | 'any';

@@ -19,8 +19,8 @@ export interface WaitForIndexDeps {
 export type WaitForIndex = (route: Route, call: Call) => Promise<'found' | 'pending'>;
 
 /**
- * Whether the request wants to be answered only when what it changed can be found. On routes that change nothing that can
- * be found the parameter has no effect, as any other.
+ * Whether the request is to be answered after its change is searchable. On routes that do not change the search index the
+ * parameter is ignored.
  *
  * @throws ServiceError `invalid`: neither `true` nor `false`
  */

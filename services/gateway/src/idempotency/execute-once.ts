@@ -2,7 +2,7 @@ import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import { HttpProblem } from '../http/http-problem.ts';
 import type { KeyedRequest } from './idempotency-key.ts';
-import { isFinal, type KeyStore, LEASE_MS, type StoredAnswer } from './key-store.ts';
+import { isFinal, type KeyStore, LEASE_MS, type StoredResponse } from './key-store.ts';
 
 export interface ExecuteOnceDeps {
   keys: KeyStore;
@@ -11,14 +11,14 @@ export interface ExecuteOnceDeps {
 }
 
 export interface IdempotentResult {
-  answer: StoredAnswer;
+  answer: StoredResponse;
   /** Whether the stored answer was returned, and nothing was executed. */
   isReplayed: boolean;
 }
 
 export type ExecuteOnce = (
   request: KeyedRequest,
-  execute: () => Promise<StoredAnswer>,
+  execute: () => Promise<StoredResponse>,
 ) => Promise<IdempotentResult>;
 
 /**

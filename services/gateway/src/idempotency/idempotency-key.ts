@@ -27,7 +27,7 @@ export function keyedRequest(
   { method, path, query, body, principal }: RequestFacts,
 ): KeyedRequest | undefined {
   const key = headers['idempotency-key'];
-  const caller = callerOf(principal);
+  const caller = credentialsKey(principal);
   if (key === undefined || caller === undefined) return undefined;
   if (typeof key !== 'string' || !KEY.test(key))
     throw invalid(
@@ -55,7 +55,7 @@ export interface RequestFacts {
 }
 
 /** All rights of the credentials: an answer is not replayed to a request with other scopes or access links. */
-function callerOf({ userId, isAdmin, scopes, grants }: RequestFacts['principal']): string | undefined {
+function credentialsKey({ userId, isAdmin, scopes, grants }: RequestFacts['principal']): string | undefined {
   if (userId === null && grants.length === 0) return undefined;
   const links = grants.map(({ linkId, permission }) => `${linkId} ${permission}`).sort();
   return JSON.stringify([userId, isAdmin, [...scopes].sort(), links]);

@@ -4,7 +4,7 @@ import type { KeyedRequest } from './idempotency-key.ts';
 import type { BodySeal } from './sealed-body.ts';
 
 /** An answer that is replayed byte by byte. */
-export interface StoredAnswer {
+export interface StoredResponse {
   status: number;
   /** The headers that describe the body; names in lower case. */
   headers: Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ export interface StoredAnswer {
 const TEMPORARY = new Set([401, 408, 409, 412, 429]);
 
 /** Whether this answer is replayed to a retry. */
-export function isFinal({ status }: Pick<StoredAnswer, 'status'>): boolean {
+export function isFinal({ status }: Pick<StoredResponse, 'status'>): boolean {
   return status < 500 && !TEMPORARY.has(status);
 }
 
@@ -38,7 +38,7 @@ export type Claim =
   /** The request is the caller's to execute, under this attempt. */
   | { is: 'ours' }
   | { is: 'running' }
-  | { is: 'answered'; answer: StoredAnswer }
+  | { is: 'answered'; answer: StoredResponse }
   /** It was answered, but the body was too large, or removed for newer ones. */
   | { is: 'not_stored'; status: number; location: string | undefined }
   /** It was answered, but the answer cannot be decrypted: the secret has changed. */
@@ -59,7 +59,7 @@ export interface KeyStore {
    * Stores the answer, unless another attempt has taken over. Of a body over `BODY_MAX_BYTES` only status and headers are
    * stored. Removes the owner's oldest bodies beyond `OWNER_MAX_BYTES` and `OWNER_MAX_BODIES`.
    */
-  store(request: KeyedRequest, attempt: string, answer: StoredAnswer): Promise<void>;
+  store(request: KeyedRequest, attempt: string, answer: StoredResponse): Promise<void>;
   /** Frees the key, unless another attempt has taken over. */
   release(request: KeyedRequest, attempt: string): Promise<void>;
   /** Removes keys whose time is over, not more than a batch. Returns how many. */

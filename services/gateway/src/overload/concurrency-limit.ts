@@ -33,7 +33,7 @@ export interface Permit {
    *
    * @throws ServiceError `rate_limited` (`too_many_transfers`): the caller has its share of them, or anonymous callers have theirs
    */
-  assign(caller: Caller): void;
+  assign(caller: LimitKey): void;
   /**
    * Counts bytes of a body that is arriving, until `release` or `reacquire`.
    *
@@ -48,8 +48,8 @@ export interface Permit {
   reacquire(): void;
 }
 
-/** A user, or an address of requests without one. */
-export interface Caller {
+/** The user or address that a request counts for. */
+export interface LimitKey {
   key: string;
   isAnonymous: boolean;
 }
@@ -58,7 +58,6 @@ export interface ConcurrencyLimitDeps {
   config: OverloadConfig;
   /** Bytes of the largest body. */
   bodyMaxBytes: number;
-  /** Called for each refusal. */
   refused: (lane: Lane) => void;
 }
 
@@ -117,7 +116,7 @@ export function concurrencyLimit({ config, bodyMaxBytes, refused }: ConcurrencyL
     acquire(lane, { isDownload } = { isDownload: false }) {
       if (lane === 'local') return NO_PERMIT;
       let releaseSlot: (() => void) | undefined = take(lane, isDownload);
-      let caller: Caller | undefined;
+      let caller: LimitKey | undefined;
       let hasShare = false;
       let bodyBytes = 0;
       const releaseBody = () => {
@@ -168,14 +167,14 @@ function callerShares(all: number, min: number) {
   let anonymous = 0;
   return {
     /** Returns false, and adds nothing, if the share would be exceeded. */
-    add({ key, isAnonymous }: Caller, amount: number): boolean {
+    add({ key, isAnonymous }: LimitKey, amount: number): boolean {
       const own = (byCaller.get(key) ?? 0) + amount;
       if (own > maxOfOne || (isAnonymous && anonymous + amount > maxAnonymous)) return false;
       byCaller.set(key, own);
       if (isAnonymous) anonymous += amount;
       return true;
     },
-    remove({ key, isAnonymous }: Caller, amount: number): void {
+    remove({ key, isAnonymous }: LimitKey, amount: number): void {
       const left = (byCaller.get(key) ?? 0) - amount;
       if (left <= 0) byCaller.delete(key);
       else byCaller.set(key, left);
@@ -187,7 +186,7 @@ function callerShares(all: number, min: number) {
 function tooManyBodies(): ServiceError {
   return new ServiceError(
     'rate_limited',
-    'Too many request bodies of this caller are arriving. Wait until one of them has ended.',
+    'Too many request bodies from this user or address are arriving at once. Send fewer at once; retry in 1 s.',
     { code: 'too_many_bodies', retryAfterMs: RETRY_AFTER_MS },
   );
 }
@@ -195,7 +194,7 @@ function tooManyBodies(): ServiceError {
 function tooManyTransfers(): ServiceError {
   return new ServiceError(
     'rate_limited',
-    'Too many file transfers of this caller are running. Wait until one of them has ended.',
+    'Too many file transfers of this user or address are running. Retry after one of them has ended.',
     { code: 'too_many_transfers', retryAfterMs: RETRY_AFTER_MS },
   );
 }

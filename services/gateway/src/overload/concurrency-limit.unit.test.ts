@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals';
-import { type Caller, concurrencyLimit } from './concurrency-limit.ts';
+import { concurrencyLimit, type LimitKey } from './concurrency-limit.ts';
 
 const config = { maxRequestsInFlight: 256, maxTransfersInFlight: 1_000 };
-const visitor = (address: number): Caller => ({ key: `address ${address}`, isAnonymous: true });
-const user = (id: number): Caller => ({ key: `user ${id}`, isAnonymous: false });
+const visitor = (address: number): LimitKey => ({ key: `address ${address}`, isAnonymous: true });
+const user = (id: number): LimitKey => ({ key: `user ${id}`, isAnonymous: false });
 
 /** Begins transfers until one is refused, or all have permits. */
-function transfers(count: number, callerOf: (n: number) => Caller, isDownload = true) {
+function transfers(count: number, callerOf: (n: number) => LimitKey, isDownload = true) {
   const refusals: unknown[] = [];
   const gate = concurrencyLimit({ config, bodyMaxBytes: 100, refused: () => undefined });
-  const begin = (caller: Caller, isDownload: boolean) => {
+  const begin = (caller: LimitKey, isDownload: boolean) => {
     const permit = gate.acquire('transfer', { isDownload });
     try {
       permit.assign(caller);
@@ -57,13 +57,13 @@ test('downloads leave room for uploads', () => {
 });
 
 /** Begins bodies of 100 bytes until one is refused. */
-function bodies(callerOf: (n: number) => Caller) {
+function bodies(callerOf: (n: number) => LimitKey) {
   const gate = concurrencyLimit({
     config: { ...config, maxRequestsInFlight: 1 },
     bodyMaxBytes: 100,
     refused: () => undefined,
   });
-  const begin = (caller: Caller) => {
+  const begin = (caller: LimitKey) => {
     const permit = gate.acquire('read');
     permit.assign(caller);
     permit.release();

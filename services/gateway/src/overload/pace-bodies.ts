@@ -31,11 +31,8 @@ export function paceBodies({ elapsed, pause }: PaceBodiesDeps): PaceBodies {
     if (waitMs > MAX_WAIT_MS)
       throw new ServiceError(
         'rate_limited',
-        'Too many bytes of request bodies of this caller. Send them more slowly.',
-        {
-          code: 'too_many_bodies',
-          retryAfterMs: waitMs,
-        },
+        `Request bodies from this user or address exceed 2 MiB per second. Retry in ${Math.ceil(waitMs / 1_000)} s.`,
+        { code: 'too_many_bodies', retryAfterMs: waitMs },
       );
     busyUntil.set(caller, begin + bytes / BYTES_PER_MS);
     if (waitMs > 0) await pause(waitMs, signal);

@@ -13,7 +13,7 @@ const BROWSER = { accept: 'text/html,*/*;q=0.8' };
 let web: Server;
 let gateway: Server;
 let pages: ForwardPages;
-/** Answers each page that the web service was asked to render. */
+/** Answers each request for a page that the web service received. */
 let finish: (() => void)[];
 
 beforeEach(async () => {

@@ -3,7 +3,7 @@ import type { SlowReading } from '@kr/byte-relay';
 import type { Vocabularies } from '@kr/metadata';
 import type { Logger } from '@kr/telemetry';
 import express, { type Request, type RequestHandler, type Response } from 'express';
-import { type Authenticate, hasCredentials, requireCredentials } from '../caller.ts';
+import { type Authenticate, hasUserOrLink, requireCredentials } from '../caller.ts';
 import type { HttpLimits } from '../config.ts';
 import { chooseMediaType } from '../http/accept.ts';
 import {
@@ -13,7 +13,7 @@ import {
   decodeJsonBody,
   readBody,
 } from '../http/body.ts';
-import { assertDemanded } from '../http/conditional.ts';
+import { assertIfMatch } from '../http/conditional.ts';
 import type { Call, Reply } from '../http/endpoint.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { type CrossOrigin, setCaching, setSecurityHeaders } from '../http/headers.ts';
@@ -32,7 +32,7 @@ import { costOf, countRefusals, type RateLimits } from '../rate-limits/rate-limi
 import { renderJson, sendRendered } from '../rendering/rendered.ts';
 import { isEntityUrl, type ResponseCache } from '../response-cache/response-cache.ts';
 import { serveFromCache } from '../response-cache/serve-from-cache.ts';
-import { sendReply, sendStored, storedAnswer } from './reply.ts';
+import { executeReplayable, sendReply, sendStored } from './reply.ts';
 import { routerOf } from './router.ts';
 
 export interface PipelineDeps {
@@ -56,7 +56,7 @@ export interface PipelineDeps {
   vocabularies: Vocabularies;
 }
 
-/** The public interface. The steps of a request are listed here in their order, which decides what a bad request is refused for. */
+/** The public interface. The steps of a request are listed here in their order: a request with several errors gets the first one. */
 export function pipeline(deps: PipelineDeps): RequestListener {
   const { routes, limits, logger, newId, crossOrigin, pages, rateLimits, vocabularies } = deps;
   const answerFromCache = serveFromCache(deps);
@@ -95,11 +95,12 @@ function serveRoute(route: Route, deps: PipelineDeps): RequestHandler {
     const permit = acquirePermit(route, request, deps);
     const exchange = { route, request, response, permit, deps };
     try {
-      const call = await identifyCaller(exchange);
-      negotiate(exchange, call);
-      await receiveBody(exchange, call);
-      const key = keyOf(exchange, call);
-      await (key === undefined ? answer(exchange, call) : answerOnce(exchange, call, key));
+      const identified = await identifyCaller(exchange);
+      const mediaType = negotiate(exchange, identified);
+      const prepared = { ...identified, mediaType, ...(await prepareBody(exchange, identified)) };
+      const key = keyOf(exchange, prepared);
+      const call = { ...prepared, creationKey: key === undefined ? NO_BYTES : creationKey(key) };
+      await (key === undefined ? answer(exchange, call) : answerIdempotent(exchange, call, key));
     } catch (error) {
       throw response.locals['hasEndedLink'] === true ? withEndedLink(error) : error;
     } finally {
@@ -107,6 +108,12 @@ function serveRoute(route: Route, deps: PipelineDeps): RequestHandler {
     }
   };
 }
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** The parts of a call that `prepareBody` returns. */
+type PreparedBody = Pick<Call, 'principal' | 'body' | 'rawBody'>;
+type IdentifiedCall = Omit<Call, 'mediaType' | 'body' | 'rawBody' | 'creationKey'>;
 
 /** A request and its answer, on their way through the steps. */
 interface Exchange {
@@ -127,12 +134,12 @@ function acquirePermit(
 }
 
 /**
- * The call, with the principal of the credentials. Counts the request for its caller.
+ * Authenticates the caller, counts the request for the rate limits, and assigns the permit.
  *
  * @throws ServiceError `unauthenticated`; `rate_limited`
  * @throws HttpProblem 404: control characters in the path; 400: invalid host
  */
-async function identifyCaller({ route, request, response, permit, deps }: Exchange): Promise<Call> {
+async function identifyCaller({ route, request, response, permit, deps }: Exchange): Promise<IdentifiedCall> {
   const signal = abortOnDisconnect(request, response);
   const params = pathParams(request);
   const query = queryOf(request.originalUrl);
@@ -146,13 +153,13 @@ async function identifyCaller({ route, request, response, permit, deps }: Exchan
   );
   const counted = {
     userId: principal.userId,
-    cost: costOf(route, { isKnown: hasCredentials(principal) }),
+    cost: costOf(route, { isKnown: hasUserOrLink(principal) }),
   };
   deps.rateLimits.count(request, response, counted);
   response.locals['hasEndedLink'] = hasEndedLink;
   if (route.auth !== 'open') requireCredentials(principal);
-  const caller = deps.rateLimits.callerOf(request, principal.userId);
-  permit.assign({ key: caller, isAnonymous: principal.userId === null });
+  const requesterId = deps.rateLimits.requesterId(request, principal.userId);
+  permit.assign({ key: requesterId, isAnonymous: principal.userId === null });
   setCaching(response, { hasUser: principal.userId !== null, hasLink: principal.grants.length > 0 });
 
   return {
@@ -161,18 +168,14 @@ async function identifyCaller({ route, request, response, permit, deps }: Exchan
     path: request.path,
     headers: request.headers,
     method: request.method,
-    body: undefined,
-    rawBody: Buffer.alloc(0),
     bytes: request,
-    creationKey: Buffer.alloc(0),
-    mediaType: '',
     principal,
     authenticateAgain: async () => {
       const again = await lookUp();
       if (route.auth !== 'open') requireCredentials(again.principal);
       return again.principal;
     },
-    caller,
+    requesterId,
     addCost: deps.rateLimits.timeCost(request, response, counted),
     peer: request.socket.remoteAddress,
     baseUrl,
@@ -181,12 +184,16 @@ async function identifyCaller({ route, request, response, permit, deps }: Exchan
   };
 }
 
-/** @throws HttpProblem 406, 415; ServiceError `invalid`: the parameter `wait_for_index` */
-function negotiate({ route, request: { headers } }: Exchange, call: Call): void {
-  call.mediaType = chooseMediaType(headers.accept, route.produces);
+/**
+ * The media type of the answer.
+ * @throws HttpProblem 406, 415; ServiceError `invalid`: the parameter `wait_for_index`
+ */
+function negotiate({ route, request: { headers } }: Exchange, { query }: IdentifiedCall): string {
+  const mediaType = chooseMediaType(headers.accept, route.produces);
   checkContentType(headers['content-type'], route.body);
   if (route.body !== undefined) checkContentEncoding(headers['content-encoding']);
-  wantsIndex(route, call.query);
+  wantsIndex(route, query);
+  return mediaType;
 }
 
 /** Credentials of a request whose body took longer are checked again. */
@@ -197,37 +204,47 @@ const RECHECK_AFTER_MS = 1_000;
  *
  * @throws HttpProblem 400, 408, 413; ServiceError `invalid`, `unauthenticated`, `rate_limited`, `unavailable`
  */
-async function receiveBody({ route, request, response, permit, deps }: Exchange, call: Call): Promise<void> {
+async function prepareBody(
+  { route, request, response, permit, deps }: Exchange,
+  { principal, requesterId, signal, authenticateAgain }: IdentifiedCall,
+): Promise<PreparedBody> {
   // An ignored body is still part of the idempotency key's request.
   const isKeyed = route.method === 'POST' && request.headers['idempotency-key'] !== undefined;
-  if (route.body === undefined && !isKeyed) return;
+  if (route.body === undefined && !isKeyed) return { principal, body: undefined, rawBody: NO_BYTES };
   continueBody(request, response);
-  if (route.body === 'bytes' || route.body === 'chunk') return;
+  if (route.body === 'bytes' || route.body === 'chunk')
+    return { principal, body: undefined, rawBody: NO_BYTES };
   // A body that arrives slowly uses no service.
   permit.release();
   const startedAt = performance.now();
   const { bodyMaxBytes: maxBytes, bodyTimeoutMs: timeoutMs } = deps.limits;
-  call.rawBody = await readBody(request, { maxBytes, timeoutMs, onBytes: permit.addBodyBytes });
-  await deps.paceBodies(call.caller, call.rawBody.length, call.signal);
+  const rawBody = await readBody(request, { maxBytes, timeoutMs, onBytes: permit.addBodyBytes });
+  await deps.paceBodies(requesterId, rawBody.length, signal);
   permit.reacquire();
   // The credentials may have been revoked while the body arrived.
-  if (performance.now() - startedAt > RECHECK_AFTER_MS) call.principal = await call.authenticateAgain();
-  if (route.body === 'json') call.body = decodeJsonBody(call.rawBody);
+  const wasSlow = performance.now() - startedAt > RECHECK_AFTER_MS;
+  return {
+    principal: wasSlow ? await authenticateAgain() : principal,
+    body: route.body === 'json' ? decodeJsonBody(rawBody) : undefined,
+    rawBody,
+  };
 }
 
 /** @throws ServiceError `invalid`: the header Idempotency-Key is no key */
-function keyOf({ route, request: { headers } }: Exchange, call: Call): KeyedRequest | undefined {
+function keyOf(
+  { route, request: { headers } }: Exchange,
+  call: IdentifiedCall & PreparedBody,
+): KeyedRequest | undefined {
   if (route.method !== 'POST') return undefined;
   const body = route.body === 'chunk' ? uploadFingerprint(headers) : call.rawBody;
   return keyedRequest(headers, { ...call, body });
 }
 
 /** Executes the request, unless its key has an answer already. */
-async function answerOnce(exchange: Exchange, call: Call, key: KeyedRequest): Promise<void> {
+async function answerIdempotent(exchange: Exchange, call: Call, key: KeyedRequest): Promise<void> {
   const { response, deps } = exchange;
-  call.creationKey = creationKey(key);
   const result = await deps.executeOnce(key, () =>
-    storedAnswer(() => execute(exchange, call), call, idOf(response)),
+    executeReplayable(() => execute(exchange, call), call, idOf(response)),
   );
   await awaitIndex(exchange, call, result.answer.status);
   sendStored(response, result);
@@ -240,7 +257,7 @@ async function answer(exchange: Exchange, call: Call): Promise<void> {
   await awaitIndex(exchange, call, reply.status);
   if (reply.as !== 'json') return sendReply(response, reply, call, deps.slowReading);
   if (route.method === 'GET' && reply.state !== undefined)
-    assertDemanded(request.headers['if-match'], reply.state.revision);
+    assertIfMatch(request.headers['if-match'], reply.state.revision);
   const { mediaType, baseUrl } = call;
   const rendered = renderJson(reply, call);
   const { originalUrl, headers } = request;

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { endSlowReading, relay, type SlowReading } from '@kr/byte-relay';
+import { endSlowReading, pipeAll, type SlowReading } from '@kr/byte-relay';
 import type { Response } from 'express';
 import type { Call, JsonReply, Reply } from '../http/endpoint.ts';
 import { writtenError } from '../http/error-response.ts';
 import type { IdempotentResult } from '../idempotency/execute-once.ts';
-import { isFinal, type StoredAnswer } from '../idempotency/key-store.ts';
+import { isFinal, type StoredResponse } from '../idempotency/key-store.ts';
 import { renderJson, sendRendered } from '../rendering/rendered.ts';
 
 /** Writes a reply that is no JSON; see `rendered.ts` for those. */
@@ -29,7 +29,7 @@ export async function sendReply(
       for (const [name, value] of Object.entries(reply.headers)) response.setHeader(name, value);
       response.writeHead(reply.status);
       endSlowReading(response, slowReading);
-      await relay(reply.stream, response, { signal: call.signal });
+      await pipeAll(reply.stream, response, { signal: call.signal });
       return;
   }
 }
@@ -38,13 +38,13 @@ export async function sendReply(
  * The answer of an execution if it can be replayed: a success, or a permanent refusal. Other errors are thrown, and a retry executes
  * again.
  */
-export async function storedAnswer(
+export async function executeReplayable(
   execute: () => Promise<Reply>,
   call: Call,
   requestId: string,
-): Promise<StoredAnswer> {
+): Promise<StoredResponse> {
   try {
-    return answerOf(await execute(), call);
+    return toStoredResponse(await execute(), call);
   } catch (thrown) {
     const refusal = writtenError(thrown, {
       accept: call.headers.accept,
@@ -56,7 +56,7 @@ export async function storedAnswer(
   }
 }
 
-function answerOf(reply: Reply, call: Call): StoredAnswer {
+function toStoredResponse(reply: Reply, call: Call): StoredResponse {
   switch (reply.as) {
     case 'json': {
       const { status, tag, location, bytes } = renderJson(reply, call);

@@ -2,7 +2,7 @@ import { type RequestHandler, Router } from 'express';
 import { methodNotAllowed } from '../http/http-problem.ts';
 import type { Method, Route } from '../http/route.ts';
 
-/** A path of the routes answers OPTIONS, and 405 to methods that it lacks. */
+/** Each path also answers OPTIONS; other methods return 405. */
 export function routerOf(routes: readonly Route[], serve: (route: Route) => RequestHandler): Router {
   const router = Router({ strict: true, caseSensitive: true });
   for (const [path, rows] of Map.groupBy(routes, (route) => route.path)) {

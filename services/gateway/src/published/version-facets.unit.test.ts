@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { versionFacets } from './published.ts';
+import { versionFacets } from './manage-published.ts';
 
 const bucket = (key: string, count: number, label: string) => ({
   key,

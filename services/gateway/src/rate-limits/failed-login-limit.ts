@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { ServiceError } from '@kr/service-error';
 import { LRUCache } from 'lru-cache';
-import type { Caller, Credentials } from '../caller.ts';
+import type { AuthenticatedCaller, Credentials } from '../caller.ts';
 import type { Origin } from '../http/client-address.ts';
 import type { HeaderSink, Limit } from './limit.ts';
 
@@ -19,9 +19,12 @@ export interface Try {
  * @throws ServiceError `rate_limited`: too many invalid ones from this address, and these were not valid recently; or the errors of the
  * look-up
  */
-export type TryCredentials = (tried: Try, lookUp: () => Promise<Caller>) => Promise<Caller>;
+export type TryCredentials = (
+  tried: Try,
+  lookUp: () => Promise<AuthenticatedCaller>,
+) => Promise<AuthenticatedCaller>;
 
-export interface CredentialTriesDeps {
+export interface FailedLoginLimitDeps {
   limit: Limit | undefined;
   clientAddressOf: (request: Origin) => string;
   /** Milliseconds on a clock that never goes back. */
@@ -29,7 +32,7 @@ export interface CredentialTriesDeps {
 }
 
 /** Limits the requests with invalid credentials per address. */
-export function failedLoginLimit({ limit, clientAddressOf, elapsed }: CredentialTriesDeps): TryCredentials {
+export function failedLoginLimit({ limit, clientAddressOf, elapsed }: FailedLoginLimitDeps): TryCredentials {
   if (limit === undefined) return (_tried, lookUp) => lookUp();
   /** By digest of the credentials. */
   const validUntil = new LRUCache<string, number>({ max: 10_000 });

@@ -72,9 +72,9 @@ export interface HeaderSink {
 export interface LimitOptions {
   /** As headers name it. */
   policy: string;
-  /** The limit in words, for error messages. */
+  /** The counted requests in words, for error messages. */
   what: string;
-  /** 0: any number. */
+  /** 0 = unlimited. */
   perMinute: number;
   burstMinutes: number;
   /** Milliseconds on a clock that never goes back. */
@@ -132,8 +132,6 @@ function setHeaders(
 }
 
 function exceeded({ perMinute, what }: LimitOptions, { waitMs }: Consumption): ServiceError {
-  return new ServiceError('rate_limited', `Rate limit exceeded: ${perMinute} ${what}.`, {
-    code: 'rate_limit_exceeded',
-    retryAfterMs: waitMs,
-  });
+  const message = `Too many ${what} (${perMinute} per minute). Retry in ${Math.ceil(waitMs / 1_000)} s.`;
+  return new ServiceError('rate_limited', message, { code: 'rate_limit_exceeded', retryAfterMs: waitMs });
 }

@@ -82,7 +82,7 @@ describe('a rate limit', () => {
     expect([refused.status, refused.body, refused.headers]).toEqual([
       429,
       {
-        message: 'Rate limit exceeded: 20 requests a minute of one user.',
+        message: 'Too many requests of this user (20 per minute). Retry in 3 s.',
         status: 429,
         code: 'rate_limit_exceeded',
       },
@@ -282,7 +282,7 @@ describe('the limit of invalid credentials', () => {
     expect([refused.status, refused.body, refused.headers]).toEqual([
       429,
       expect.objectContaining({
-        message: 'Rate limit exceeded: 3 requests a minute with invalid credentials from one address.',
+        message: 'Too many failed sign-ins from this address (3 per minute). Retry in 20 s.',
       }),
       {
         policy: '"failed-credentials";q=6;w=120',

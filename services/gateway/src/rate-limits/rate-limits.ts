@@ -31,7 +31,7 @@ export interface RateLimits {
   /** Charges milliseconds of work for a counted request, beyond those included in its cost. */
   timeCost(request: Origin, response: HeaderSink, counted: Counted): (ms: number) => void;
   /** Names the user, or the address of a request without one. */
-  callerOf(request: Origin, userId: string | null): string;
+  requesterId(request: Origin, userId: string | null): string;
   /** How the request of this response was counted; undefined if it was not. */
   countedAs(response: HeaderSink): Counted | undefined;
   tryCredentials: TryCredentials;
@@ -53,19 +53,19 @@ export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimits
   const clocks = { burstMinutes: config.burstMinutes, elapsed, now };
   const users = openLimit({
     policy: 'user',
-    what: 'requests a minute of one user',
+    what: 'requests of this user',
     perMinute: config.userPerMinute,
     ...clocks,
   });
   const anonymous = openLimit({
     policy: 'anonymous',
-    what: 'requests a minute without credentials of a user from one address',
+    what: 'anonymous requests from this address',
     perMinute: config.anonymousPerMinute,
     ...clocks,
   });
   const failures = openLimit({
     policy: 'failed-credentials',
-    what: 'requests a minute with invalid credentials from one address',
+    what: 'failed sign-ins from this address',
     perMinute: config.failedCredentialsPerMinute,
     ...clocks,
   });
@@ -93,7 +93,7 @@ export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimits
         else users?.penalize(userId, due, response);
       };
     },
-    callerOf: (request, userId) =>
+    requesterId: (request, userId) =>
       userId === null ? `address ${clientAddressOf(request)}` : `user ${userId}`,
     countedAs: (response) => counted.get(response),
     tryCredentials: failedLoginLimit({ limit: failures, clientAddressOf, elapsed }),

@@ -1,9 +1,9 @@
-import type { AccessLink__Output, EntityDocument__Output } from '@kr/contracts';
+import { type AccessLink__Output, type EntityDocument__Output, formOf } from '@kr/contracts';
 import type { Vocabularies } from '@kr/metadata';
-import { hasCredentials } from '../caller.ts';
+import { hasUserOrLink } from '../caller.ts';
 import type { Call } from '../http/endpoint.ts';
 import { withHint } from '../http/hints.ts';
-import type { Form, Kind } from '../kind.ts';
+import type { Kind } from '../kind.ts';
 import { entityLinks, type LinkOptions } from './links.ts';
 
 /** An instant as it crosses gRPC. */
@@ -49,16 +49,16 @@ export function entityJson(
   kind: Kind,
   { baseUrl, principal, vocabularies }: Pick<Call, 'baseUrl' | 'principal' | 'vocabularies'>,
 ): Json {
-  const { id, parentId, doi } = document;
+  const { id, form, parentId, doi } = document;
   const rendered = JSON.parse(document.json.toString()) as Json;
   const json: Json = {};
   for (const [key, value] of Object.entries(rendered)) {
     json[key] = publicValue(kind, key, value, vocabularies);
     if (key === 'updated') {
       json['links'] = entityLinks(
-        { kind, form: formOf(document), id, parentId, doi },
+        { kind, form: formOf(form), id, parentId, doi },
         baseUrl,
-        linkOptions(rendered, !hasCredentials(principal)),
+        linkOptions(rendered, !hasUserOrLink(principal)),
       );
     }
   }
@@ -81,10 +81,6 @@ function publicValue(kind: Kind, key: string, value: unknown, vocabularies: Voca
   if (typeof value !== 'string') return value;
   if (key === 'created' || key === 'updated') return ENTITY_INSTANT[kind](value);
   return key === 'expires_at' ? plainInstant(value) : value;
-}
-
-function formOf({ form }: EntityDocument__Output): Form {
-  return form === 'FORM_DRAFT' ? 'draft' : 'published';
 }
 
 /** The public form of an access link (REST document, section 2.6): its two instants are written differently. */

@@ -84,7 +84,7 @@ describe('a shared read', () => {
   }
   const textOf = async (shared: Promise<Rendered>) => (await shared).bytes.toString();
 
-  test('answers the readers that come while it runs, and is then cached', async () => {
+  test('answers the readers that arrive while it runs, and is then cached', async () => {
     const { answers } = opened();
     const { results, read, finish } = reads();
     const shared = [1, 2, 3].map(() => textOf(answers.readShared(ADDRESS, read)));
@@ -96,7 +96,7 @@ describe('a shared read', () => {
   test.each([
     ['a change', 0, ['p']],
     ['a second', LIFETIME_MS, []],
-  ])('does not answer readers that come after %s', async (_name, elapsedMs, changed) => {
+  ])('does not answer readers that arrive after %s', async (_name, elapsedMs, changed) => {
     const { answers, clock } = opened();
     const { read, finish } = reads();
     const first = textOf(answers.readShared(ADDRESS, read));
@@ -107,7 +107,7 @@ describe('a shared read', () => {
     expect(await Promise.all([first, ...later])).toEqual(['0', '1', '1']);
   });
 
-  test('of what not everybody may see answers its own reader alone', async () => {
+  test('of a document that is not public answers its own reader alone', async () => {
     const { answers } = opened();
     const values: string[] = [];
     const read = async () => ({ value: answer(`${values.push('read')}`), parentId: undefined });

@@ -1,4 +1,10 @@
-import type { EntityDocument__Output, SearchRequest, SearchResponse__Output } from '@kr/contracts';
+import {
+  type EntityDocument__Output,
+  FORM_NAMES,
+  type Form,
+  type SearchRequest,
+  type SearchResponse__Output,
+} from '@kr/contracts';
 import { fromErrorDetail } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { Clients } from '../clients.ts';
@@ -50,8 +56,8 @@ export async function findEntities(
   call: Call,
 ): Promise<JsonReply & { body: FoundListing }> {
   const { size, page, cursor, q, bbox, allVersions } = query;
-  const { caller, principal, signal } = call;
-  const request = { ...scope, ...query, caller };
+  const { requesterId, principal, signal } = call;
+  const request = { ...scope, ...query, caller: requesterId };
   const found = await chargeSearch(call, () => clients.search.search(request, principal, { signal }));
   const total = Number(found.total);
   const parameters: [string, string][] = [
@@ -73,10 +79,10 @@ export async function findEntities(
         ? pageLinks(url, { size, page, total, parameters, isNextTooFar: found.isNextTooFar })
         : cursorLinks(url, { cursor, nextCursor: found.nextCursor, size, parameters }),
   };
-  return { ...json(200, body), body };
+  return json(200, body);
 }
 
-/** Errors that concern one hit only; an unavailable service fails the whole page. */
+/** Errors of one hit. `unavailable`: its publication is undecided; if its whole service is unavailable, `readEntities` throws. */
 const SKIPPED: ReadonlySet<string> = new Set(['not_found', 'gone', 'forbidden', 'unavailable']);
 
 /** The hits in their order, except entities that were deleted or restricted since they were indexed, or are being published. */
@@ -86,7 +92,7 @@ async function render(clients: Clients, { hits }: SearchResponse__Output, call: 
     KINDS.map(async (kind) => {
       const refs = hits
         .filter((hit) => hit.kind === kind)
-        .map(({ id, isDraft }) => ({ id, form: formOf(isDraft) }));
+        .map(({ id, isDraft }) => ({ id, form: formName(isDraft) }));
       if (refs.length === 0) return;
       const { principal, signal } = call;
       const { results } = await clients.lifecycle[kind].readEntities({ refs }, principal, { signal });
@@ -97,7 +103,7 @@ async function render(clients: Clients, { hits }: SearchResponse__Output, call: 
     }),
   );
   return hits
-    .map(({ kind, id, isDraft }) => rendered.get(`${kind} ${id} ${formOf(isDraft)}`))
+    .map(({ kind, id, isDraft }) => rendered.get(`${kind} ${id} ${formName(isDraft)}`))
     .filter((entity) => entity !== undefined);
 }
 
@@ -105,6 +111,6 @@ function keyOf(kind: Kind, { id, form }: EntityDocument__Output): string {
   return `${kind} ${id} ${form}`;
 }
 
-function formOf(isDraft: boolean): 'FORM_DRAFT' | 'FORM_PUBLISHED' {
-  return isDraft ? 'FORM_DRAFT' : 'FORM_PUBLISHED';
+function formName(isDraft: boolean): Form {
+  return isDraft ? FORM_NAMES.draft : FORM_NAMES.published;
 }

@@ -22,7 +22,7 @@ export function suggestRoutes(clients: Clients, limits: PageLimits): Operation[]
       responses: { 200: 'Suggestions' },
       errors: [400],
       handler: async (call) => {
-        const { query, principal, signal, caller } = call;
+        const { query, principal, signal, requesterId } = call;
         assertText(query);
         const { size } = readSearchPage(query, limits);
         const request = {
@@ -30,7 +30,7 @@ export function suggestRoutes(clients: Clients, limits: PageLimits): Operation[]
           type: query.get('type') ?? 'title',
           // Only the search service knows how many it may be.
           size: query.has('size') ? size : 0,
-          caller,
+          caller: requesterId,
         };
         const { suggestions } = await chargeSearch(call, () =>
           clients.search.suggest(request, principal, { signal }),

@@ -19,7 +19,7 @@ function callOf(params: Record<string, string>, query = ''): Call {
     creationKey: Buffer.alloc(0),
     mediaType: 'application/json',
     principal: anonymous('request'),
-    caller: 'address 192.0.2.1',
+    requesterId: 'address 192.0.2.1',
     authenticateAgain: async () => {
       throw new Error('never called');
     },

@@ -20,7 +20,7 @@ export function lifecycleSource(
   vocabularies: Vocabularies,
 ): EntitySource {
   const principal = () => servicePrincipal('search');
-  const options = { times: TIMES };
+  const options = { timeoutFactor: TIMES };
   /** In two halves where the documents are too large for one answer. */
   const fetchPage = async (
     kind: EntityKind,

@@ -1,14 +1,14 @@
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { passOn } from './pass-on.ts';
+import { pipeReleasing } from './pipe-releasing.ts';
 
 /**
- * Forwards a whole stream to another, as `passOn` does. When either fails, or the signal is aborted, both are
+ * Forwards a whole stream to another, as `pipeReleasing` does. When either fails, or the signal is aborted, both are
  * destroyed, so that a partial transfer never looks complete.
  *
  * @throws the error that ended the transfer
  */
-export async function relay(
+export async function pipeAll(
   from: Readable,
   to: Writable,
   { signal }: { signal?: AbortSignal } = {},
@@ -18,7 +18,7 @@ export async function relay(
     finished(from, { ...options, writable: false }),
     finished(to, { ...options, readable: false }),
   ]);
-  passOn(from, to);
+  pipeReleasing(from, to);
   try {
     await both;
   } catch (error) {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, expect, test } from '@jest/globals';
-import { relay } from './relay.ts';
+import { pipeAll } from './pipe-all.ts';
 import { release } from './release.ts';
 
 const servers: Server[] = [];
@@ -32,7 +32,7 @@ test('all chunks arrive unchanged, and the memory of each is released', async ()
   const expected = Buffer.concat(sent);
   let relayed: Promise<void> | undefined;
   const incoming = await requested((response) => {
-    relayed = relay(Readable.from(sent), response);
+    relayed = pipeAll(Readable.from(sent), response);
   });
   expect((await buffer(incoming)).equals(expected)).toBe(true);
   await relayed;
@@ -50,7 +50,7 @@ test('an error of the source aborts the response, which never looks complete', a
   const incoming = await requested((response) => {
     const source = new PassThrough();
     source.write('some');
-    relayed = relay(source, response);
+    relayed = pipeAll(source, response);
     relayed.catch(() => {});
     setImmediate(() => source.destroy(new Error('the disk broke')));
   });
@@ -61,14 +61,14 @@ test('an error of the source aborts the response, which never looks complete', a
 test('a disconnected reader ends the source, and so does the signal', async () => {
   const source = new PassThrough();
   const [first, second] = [new PassThrough(), new PassThrough()];
-  const broken = relay(source, first);
+  const broken = pipeAll(source, first);
   first.destroy();
   await expect(broken).rejects.toMatchObject({ code: 'ERR_STREAM_PREMATURE_CLOSE' });
   expect(source.destroyed).toBe(true);
 
   const aborting = new AbortController();
   const endless = new PassThrough();
-  const aborted = relay(endless, second, { signal: aborting.signal });
+  const aborted = pipeAll(endless, second, { signal: aborting.signal });
   aborting.abort();
   await expect(aborted).rejects.toMatchObject({ name: 'AbortError' });
   expect([endless.destroyed, second.destroyed]).toEqual([true, true]);

@@ -8,7 +8,8 @@ import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { entityJson } from '../rendering/entity-json.ts';
 import { type PageLimits, pageLinks, readPage } from '../rendering/page-links.ts';
 
-export function publishedRoutes(deps: EntityDeps, limits: PageLimits): Operation[] {
+/** Removal, restoration and versions of published entities. */
+export function managePublishedRoutes(deps: EntityDeps, limits: PageLimits): Operation[] {
   const { kind, clients } = deps;
   const lifecycle = clients.lifecycle[kind];
   const { title, noun } = KIND_NAMES[kind];
@@ -140,36 +141,6 @@ export function publishedRoutes(deps: EntityDeps, limits: PageLimits): Operation
           signal: call.signal,
         });
         return entityReply(200, document, deps, call);
-      },
-    },
-  ];
-}
-
-/** Requests for reviews or assistance, of packages only. */
-export function requestRoutes(deps: EntityDeps, limits: PageLimits): Operation[] {
-  return [
-    {
-      method: 'GET',
-      path: '/api/packages/:id/requests',
-      auth: 'open',
-      operationId: 'listPackageRequests',
-      summary: 'Requests for reviews or assistance: always none, because this repository does not have them.',
-      parameters: ['size', 'page'],
-      responses: { 200: 'PublishedListing' },
-      errors: [400, 403, 404],
-      handler: async (call) => {
-        const page = readPage(call.query, limits);
-        await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
-        return json(200, {
-          hits: { hits: [], total: 0 },
-          aggregations: {},
-          sortBy: 'newest',
-          links: pageLinks(`${call.baseUrl}${call.path}`, {
-            ...page,
-            total: 0,
-            parameters: [['sort', 'newest']],
-          }),
-        });
       },
     },
   ];

@@ -21,7 +21,7 @@ import { fileJson } from '../rendering/file-json.ts';
 import { pageLink } from '../rendering/links.ts';
 
 /** The document of a published entity, in all its formats. */
-export function documentRoutes(deps: FilesDeps): Operation[] {
+export function readPublishedRoutes(deps: FilesDeps): Operation[] {
   const one = `/api/${COLLECTION[deps.kind]}/:id`;
   const { title, noun } = KIND_NAMES[deps.kind];
   return [

@@ -17,7 +17,11 @@ const TURN_BYTES = 65_536;
  * memory of each is released as soon as it is written. When `to` closes early, the rest is read and dropped. The caller
  * handles all other errors.
  */
-export function passOn(from: Readable, to: Writable, { confirmEnd }: { confirmEnd?: ConfirmEnd } = {}): void {
+export function pipeReleasing(
+  from: Readable,
+  to: Writable,
+  { confirmEnd }: { confirmEnd?: ConfirmEnd } = {},
+): void {
   let total = 0;
   let turnBytes = 0;
   let isFull = false;
