@@ -244,7 +244,7 @@ describe('pages', () => {
     expect(markdown.text).not.toMatch(/<script>alert|href="javascript/);
     const broken = await page(`/records/${record.id}/preview/broken.geojson`);
     expect(broken.status).toBe(200);
-    expect(broken.text).toContain('The file cannot be read as its name promises.');
+    expect(broken.text).toContain('The content does not match the file extension.');
     expect((await page(`/records/${record.id}/preview/missing.csv`)).status).toBe(404);
     expect((await page(`/records/${record.id}/preview/levels.csv/document`)).status).toBe(404);
     const pdf = await page(`/records/${record.id}/preview/report.pdf`);

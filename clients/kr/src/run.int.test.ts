@@ -283,7 +283,7 @@ describe('kr package load', () => {
     };
     const { code, err } = await kr(['package', 'load', 'flood', '--publish']);
     expect(code).toBe(1);
-    expect(err).toContain('arrived damaged');
+    expect(err).toContain('was corrupted during upload');
   });
 
   test('sends nothing of a folder with problems and names them all', async () => {
@@ -442,7 +442,7 @@ describe('kr get, search and download', () => {
   test('explain an unknown id', async () => {
     expect(await kr(['get', 'zzzzz-zzzzz'])).toMatchObject({
       code: 1,
-      err: 'There is no published resource or package zzzzz-zzzzz. To read a draft, use --draft.\n',
+      err: 'There is no published resource or package zzzzz-zzzzz. Use --draft to read a draft.\n',
     });
     expect(await kr(['get', 'nothing'])).toMatchObject({
       code: 1,
@@ -493,10 +493,10 @@ describe('kr with links', () => {
   test('an unknown id is reported as a possible draft', async () => {
     const id = await loadedDraft();
     expect((await kr(['get', id])).err).toBe(
-      `There is no published resource or package ${id}. To read a draft, use --draft.\n`,
+      `There is no published resource or package ${id}. Use --draft to read a draft.\n`,
     );
     expect((await kr(['get', `${repository.baseUrl}/api/packages/${id}`])).err).toBe(
-      `There is no published package ${id}. To read a draft, use --draft.\n`,
+      `There is no published package ${id}. Use --draft to read a draft.\n`,
     );
   });
 

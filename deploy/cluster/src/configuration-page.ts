@@ -75,7 +75,7 @@ function condition({ when }: Variable): string {
   const parts = when.map(
     ({ name, value }) => `\`${name}\` is ${value === undefined ? 'set' : `\`${value}\``}`,
   );
-  return `read where ${parts.join(' and ')}`;
+  return `used only if ${parts.join(' and ')}`;
 }
 
 function takes({ kind, range, values }: Variable): string {

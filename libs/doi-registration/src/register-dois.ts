@@ -164,7 +164,7 @@ const GAUGES = {
   failed: { name: 'doi_registrations_failed', description: 'DOIs that DataCite refused.' },
   oldest: {
     name: 'doi_registrations_oldest_seconds',
-    description: 'Age of the oldest change of a DOI that DataCite does not have yet; 0 when there is none.',
+    description: 'Age of the oldest change of a DOI that DataCite does not have yet; 0 if it has all.',
     unit: 's',
   },
 } as const;

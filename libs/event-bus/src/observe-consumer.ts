@@ -18,7 +18,7 @@ const GAUGES = {
   },
   oldest: {
     name: 'event_consumer_oldest_seconds',
-    description: 'Age of the oldest event that a consumer has not handled; 0 when there is none.',
+    description: 'Age of the oldest event that a consumer has not handled; 0 if it has handled all.',
     unit: 's',
   },
 } as const;

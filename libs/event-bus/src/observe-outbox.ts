@@ -11,7 +11,7 @@ const GAUGES = {
   },
   oldest: {
     name: 'outbox_oldest_unsent_seconds',
-    description: 'Age of the oldest event that is not in the stream; 0 when there is none.',
+    description: 'Age of the oldest event that is not in the stream; 0 if all events are.',
     unit: 's',
   },
   bytes: {

@@ -24,7 +24,7 @@ export function watchPosition({
 }: Omit<ConsumerOptions<EventSubject>, 'handleBatch'>) {
   const gaps = counter(
     '@kr/event-bus',
-    { name: 'event_consumer_gaps', description: 'Times that a consumer found events gone from the stream.' },
+    { name: 'event_consumer_gaps', description: 'Gaps in the event stream detected by a consumer.' },
     [{ consumer: durable }],
   );
   const gapFound = createSignal();

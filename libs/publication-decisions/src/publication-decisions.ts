@@ -29,7 +29,7 @@ export function publicationDecisions(publications: AskedPublications, service: s
     service,
     {
       name: 'publication_resolutions',
-      description: 'Questions how a publication ended, by the answer.',
+      description: 'Queries for the outcome of a publication, by result.',
     },
     [...new Set(Object.values(DECISIONS)), 'unreachable'].map((outcome) => ({ outcome })),
   );

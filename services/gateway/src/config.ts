@@ -79,7 +79,7 @@ const SERVICE = variables({
 const WEB = variables({
   WEB_URL: url({ doc: 'Internal URL of the web service, which serves the pages; default: no pages' }),
   WEB_KEY: secret({
-    doc: 'Key with which the web service proves itself, so that the gateway trusts the client address it forwards',
+    doc: 'Key that authenticates the web service, so that the gateway trusts its `X-Forwarded-…` headers',
   }),
 });
 

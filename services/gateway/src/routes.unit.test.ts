@@ -101,9 +101,9 @@ describe('the description of the interface', () => {
   test('has limits and outages with Retry-After on every operation, save HEAD of an upload', () => {
     const lacking = operations.filter(({ responses }) => !('429' in responses && '503' in responses));
     expect(lacking.map(({ name }) => name)).toEqual(operations.map(({ name }) => name).filter(isUploadHead));
-    const { TooManyRequests, Unavailable, Locked, NotNow } = description.components['responses'] ?? {};
+    const { TooManyRequests, Unavailable, Locked, UploadBusy } = description.components['responses'] ?? {};
     const headers = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } };
-    for (const response of [TooManyRequests, Unavailable, Locked, NotNow]) {
+    for (const response of [TooManyRequests, Unavailable, Locked, UploadBusy]) {
       expect(response).toMatchObject({ headers });
     }
   });

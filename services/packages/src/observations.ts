@@ -146,10 +146,14 @@ function instruments() {
         'Decisions that did not reach a participant.',
         bySubjectAnd('participant', PARTICIPANTS),
       ),
-      failed: counting('publication_runs_failed', 'Owners that stopped at an unexpected error.', bySubject),
+      failed: counting(
+        'publication_runs_failed',
+        'Publication runs that failed with an unexpected error.',
+        bySubject,
+      ),
       unknown: counting(
         'publications_unknown',
-        'Publications that participants know and this database lost.',
+        'Publications known to participants but missing in this database.',
         [{}],
       ),
       mirrorDeferred: counting(

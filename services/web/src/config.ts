@@ -34,7 +34,7 @@ export const VARIABLES = variables({
   HEALTH_PORT,
   GATEWAY_URL: url({ doc: 'Internal URL of the gateway, whose public API the pages show' }),
   WEB_KEY: secret({
-    doc: 'Key with which the web service proves itself, so that the gateway trusts the client address it forwards',
+    doc: 'Key that authenticates the web service, so that the gateway trusts its `X-Forwarded-…` headers',
   }),
   PUBLIC_BASE_URL: optional(url({ doc: 'Base URL of links; default: the host of each request' })),
   SITE_NAME: text({ doc: 'Name of the repository on its pages', fallback: 'Knowledge Repository' }),

@@ -93,7 +93,7 @@ export async function findEntity(
     }
   }
   const advice =
-    form === 'draft' ? 'Without --draft, the published version is read.' : 'To read a draft, use --draft.';
+    form === 'draft' ? 'Omit --draft to read the published version.' : 'Use --draft to read a draft.';
   const names = kinds.map((kind) => (kind === 'record' ? 'resource' : 'package')).join(' or ');
   throw new ApiError(
     404,

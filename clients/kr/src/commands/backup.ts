@@ -28,7 +28,7 @@ export async function backup(
   const { filesFolder } = reached.system;
   if (filesFolder === undefined && !withoutFiles)
     throw new CliError(
-      'The bytes of files are in a bucket, or in an unknown folder: back them up there (docs/operations.md), and use --without-files.',
+      'This backup cannot read the files: they are in a bucket, or their folder is not configured. Back them up separately and use --without-files (docs/operations/backup-and-upgrade.md).',
     );
   const manifest = await makeBackup(
     { ...reached.system, filesFolder: withoutFiles ? undefined : filesFolder },
@@ -49,7 +49,7 @@ export async function backup(
   const { missing } = manifest.files;
   if (missing.length > 0)
     throw new CliError(
-      `The backup is whole but for ${missing.length} objects that the store itself has lost (kr admin files verify): ${missing.slice(0, 5).join(', ')}`,
+      `The backup is complete except for ${missing.length} objects that are missing in the store: ${missing.slice(0, 5).join(', ')}. Run "kr admin files verify" for details.`,
     );
 }
 
@@ -69,7 +69,7 @@ function warnAboutSecrets(terminal: Terminal, withSecrets: boolean): void {
   terminal.note(
     withSecrets
       ? 'The backup contains the keys and passwords: a reader of this folder can open every link and act as any service.'
-      : 'No keys and passwords are in it: store secrets.json elsewhere. Without it, access links and stored answers are invalid after a restore.',
+      : 'The backup does not contain keys and passwords. Back up secrets.json separately. Without it, access links and stored responses are invalid after a restore.',
   );
 }
 

@@ -32,8 +32,7 @@ export async function listDois(
   }
   if (json)
     return terminal.print(JSON.stringify({ configured: isConfigured, dois: dois.map(doiJson) }, null, 2));
-  if (!isConfigured)
-    terminal.note('DOIs are not registered: set DATACITE_REPOSITORY and DATACITE_PASSWORD to do so.');
+  if (!isConfigured) terminal.note('DOI registration is not configured. See docs/dois.md.');
   if (dois.length === 0) return terminal.note(failed ? 'No DOI was refused.' : 'There are no DOIs.');
   for (const line of doiTable(dois)) terminal.print(line);
 }

@@ -19,11 +19,11 @@ export async function showMigrations(terminal: Terminal, { json, dataDirs }: Adm
   if (newer) terminal.note('The schema is newer than this release, which can still run on it.');
   if (pending > 0)
     throw new CliError(
-      `${pending} migrations are pending: the Jobs of the chart apply them, else the first process of each service that starts.`,
+      `${pending} migrations are pending. The chart's Jobs apply them; without the chart, each service applies its own at its next start.`,
     );
 }
 
-/** The schemas of all databases of a system. @throws Failure if one cannot be reached */
+/** The schemas of all databases of a system. @throws CliError if one cannot be reached */
 export async function readMigrations(dataDirs: readonly string[]): Promise<ServiceState[]> {
   const [{ SCHEMAS }, { readSchemaState }, { SERVICES }] = await Promise.all([
     import('@kr/backup'),
@@ -47,7 +47,7 @@ function lines(states: readonly ServiceState[]): string[] {
     state.service,
     state.set,
     state.applied.at(-1) ?? 'nothing',
-    wantedBy(state) ?? 'nothing',
+    latestRequired(state) ?? 'nothing',
     conditionOf(state),
   ]);
   return table([['service', 'tables of', 'applied', 'required', ''], ...rows]);
@@ -58,8 +58,8 @@ function conditionOf({ pending, newer }: ServiceState): string {
   return newer.length > 0 ? 'newer' : 'up to date';
 }
 
-/** The newest that this release knows. */
-function wantedBy({ applied, pending, newer }: ServiceState): string | undefined {
+/** The newest migration that this release contains. */
+function latestRequired({ applied, pending, newer }: ServiceState): string | undefined {
   return [...applied.filter((name) => !newer.includes(name)), ...pending].sort().at(-1);
 }
 
@@ -68,8 +68,8 @@ function stateJson(state: ServiceState) {
   return {
     service,
     set,
-    has: applied.at(-1) ?? null,
-    wants: wantedBy(state) ?? null,
+    latest_applied: applied.at(-1) ?? null,
+    latest_required: latestRequired(state) ?? null,
     applied: applied.length,
     pending,
     newer,

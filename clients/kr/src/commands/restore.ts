@@ -75,7 +75,8 @@ function failed(error: unknown): never {
   throw new CliError(error instanceof Error ? error.message : String(error));
 }
 
-const REMOVE_STREAM = 'Remove the stream KNOWLEDGE of NATS before the services start: it is of another time.';
+const REMOVE_STREAM =
+  'Delete the NATS stream KNOWLEDGE before you start the services. Its events do not match the restored data.';
 
 const NEXT = `Restored. Start the services, then:
   kr admin search reindex              builds the index

@@ -58,7 +58,7 @@ export async function checkDrift(
   if (left > 0)
     throw new CliError(
       repair
-        ? `${left} have changed meanwhile and were left alone; compare again.`
+        ? `${left} forms changed during the repair and were skipped. Run the command again.`
         : `${left} forms differ; --repair repairs them.`,
     );
 }

@@ -183,7 +183,9 @@ async function sendFile(
   const checksum = await checksumOf(path);
   if (committed.checksum === checksum) return committed;
   const stored = committed.checksum ?? 'no checksum';
-  throw new CliError(`${path} arrived damaged: it is ${checksum}, the service has ${stored}`);
+  throw new CliError(
+    `${path} was corrupted during upload: local checksum ${checksum}, stored checksum ${stored}. Run the command again.`,
+  );
 }
 
 /** Steps that need the files, and steps at the end because a change of the draft could undo them. */

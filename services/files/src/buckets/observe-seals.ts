@@ -5,7 +5,7 @@ const GAUGES = {
   sealed: { name: 'publication_seals', description: 'Publications that seal buckets of files.' },
   oldest: {
     name: 'publication_seals_oldest_seconds',
-    description: 'Age of the oldest publication that seals buckets; 0 when there is none.',
+    description: 'Age of the oldest publication that seals buckets; 0 if no bucket is sealed.',
     unit: 's',
   },
 } as const;

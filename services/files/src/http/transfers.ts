@@ -31,7 +31,7 @@ export function observeTransfers(): TransferObservations {
   const gauges = observeGauges({
     meter: METER,
     gauges: {
-      active: { name: 'file_transfers_active', description: 'Uploads and downloads that are going on.' },
+      active: { name: 'file_transfers_active', description: 'Running uploads and downloads.' },
     },
     read: () =>
       DIRECTIONS.map((direction) => ({

@@ -107,7 +107,7 @@ export function draftRoutes(deps: EntityDeps): Operation[] {
       changes: ['published', 'index'],
       operationId: `publish${title}`,
       summary: isPackage
-        ? 'Publishes the draft together with the resource drafts of this version: all or nothing.'
+        ? 'Publishes the draft and the resource drafts of this version atomically.'
         : 'Publishes the draft.',
       parameters: ['IfMatch'],
       responses: { 202: 'Entity202' },

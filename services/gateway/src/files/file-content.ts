@@ -75,7 +75,7 @@ function downloadRoutes(deps: FilesDeps, client: ContentClient, xAccel: XAccelRe
     errors: [403, 404],
   } as const;
   const conditions = ['Range', 'IfRange', 'IfMatchTag', 'IfNoneMatch'];
-  const refusals = { 412: 'OtherBytes', 416: 'NoSuchRange' };
+  const refusals = { 412: 'FileChanged', 416: 'NoSuchRange' };
   return [
     {
       ...facts,

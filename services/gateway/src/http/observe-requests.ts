@@ -54,7 +54,7 @@ export function countSlowReaders(): () => void {
     '@kr/gateway',
     {
       name: 'http_server_slow_readers',
-      description: 'Downloads that were ended because their reader took too little.',
+      description: 'Downloads aborted because the client read too slowly.',
     },
     [{}],
   );

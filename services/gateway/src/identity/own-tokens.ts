@@ -41,7 +41,7 @@ export function tokenRoutes({ tokens, limits, now, newId }: TokensDeps): Operati
       changes: [],
       operationId: 'createToken',
       summary:
-        'Creates an access token, with at most the scopes of the token of the request; no other answer shows it.',
+        'Creates an access token. The token is returned only once. Its scopes cannot exceed those of the calling token.',
       requestBody: 'NewToken',
       responses: { 201: 'NewToken' },
       errors: [400, 403],

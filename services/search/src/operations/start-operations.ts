@@ -83,7 +83,7 @@ const GAUGES = {
   pending: { name: 'search_events_pending', description: 'Events that the index has not applied yet.' },
   lag: {
     name: 'search_events_oldest_seconds',
-    description: 'Age of the oldest event that the index has not applied; 0 when there is none.',
+    description: 'Age of the oldest event that the index has not applied; 0 if it has applied all.',
     unit: 's',
   },
   deadLetters: { name: 'search_dead_letters', description: 'Events that could not be indexed.' },

@@ -53,7 +53,7 @@ const skipped = counter(
   'search',
   {
     name: 'search_unreadable_entities',
-    description: 'Entities that work on the whole index left out because they cannot be read, each time.',
+    description: 'Unreadable entities skipped by index builds and drift checks.',
   },
   [{}],
 );

@@ -152,7 +152,7 @@ export const en = {
     truncated: 'Only the beginning is shown.',
     rows: (rows: number): string => `The first ${NUMBER.format(rows)} rows are shown.`,
     notPossible: 'This file has no preview. Download it instead.',
-    invalid: 'The file cannot be read as its name promises.',
+    invalid: 'The content does not match the file extension.',
     imageOf: (name: string): string => `Image file ${name}`,
     back: 'Back to the entry',
     input: 'Input',
@@ -175,7 +175,7 @@ export const en = {
   },
 
   problems: {
-    404: { title: 'Not found', text: 'There is nothing at this address. It may have been mistyped.' },
+    404: { title: 'Not found', text: 'This page does not exist. Check the address.' },
     403: {
       title: 'Restricted',
       text: 'Only people with permission can see this entry. If somebody shared an access link with you, open the page with it.',
@@ -191,7 +191,7 @@ export const en = {
       title: 'Temporarily unavailable',
       text: 'A part of the repository does not answer. Try again in a moment.',
     },
-    500: { title: 'Something went wrong', text: 'This is a defect of the repository. Try again later.' },
+    500: { title: 'Something went wrong', text: 'An internal error occurred. Try again later.' },
     expiredLink:
       'The access link has expired or was revoked. Request a new one from the person who shared it.',
     removedOn: (date: string): string => `Removed on ${date}.`,
