@@ -125,6 +125,18 @@ export const PATTERNS: readonly Pattern[] = [
     'garbage collection, unreferenced',
     'The orphans are swept.',
   ),
+  phrase(
+    'none does',
+    '\\bnone does\\b|\\bwhen there is none\\b',
+    'name the condition: "undefined if not set", "null if no package manages it"',
+    'Undefined when there is none.',
+  ),
+  phrase(
+    'ones without a noun',
+    '\\b(?:other|invalid|empty|further|undecided|new) ones\\b',
+    'repeat the noun',
+    'Valid rows are stored, invalid ones are listed.',
+  ),
   phrase('the usual one', '\\bthe usual one\\b', 'default', 'The limit is the usual one.'),
   phrase('thing', '\\bthings?\\b', 'use the noun', 'There is no such thing.'),
 ];

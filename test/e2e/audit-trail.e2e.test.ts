@@ -62,9 +62,9 @@ async function trailOf(kind: Kind, entity: { id: string }, by = author): Promise
 
 /** Each action with its actor, the oldest first; entries of one millisecond are unordered. */
 const told = (trail: readonly AuditEntry[]) =>
-  trail.map((entry) => `${entry.action} by ${whoDid(entry)}`).toReversed();
+  trail.map((entry) => `${entry.action} by ${actorLabel(entry)}`).toReversed();
 
-function whoDid({ user, access_links: links, service }: AuditEntry): string {
+function actorLabel({ user, access_links: links, service }: AuditEntry): string {
   if (user !== null) return user.id === authorId ? 'author' : `user ${user.id}`;
   return service === null ? links.map(() => 'link').join('+') : service.id;
 }

@@ -194,7 +194,7 @@ describe('kr admin publications show', () => {
     expect(Date.parse(shown.lease_until)).toBeGreaterThan(Date.parse(shown.created_at));
   });
 
-  test('reports when there is none', async () => {
+  test('reports an unknown publication', async () => {
     const { code, err } = await kr('show', '0199aa00-0000-7000-8000-000000000000');
     expect([code, err]).toEqual([1, 'There is no publication 0199aa00-0000-7000-8000-000000000000.\n']);
   });

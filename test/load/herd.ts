@@ -9,7 +9,7 @@ import type { World } from './world.ts';
 
 export interface HerdFigures {
   clients: number;
-  /** Seconds from the end of the processes until the health of all new ones was good. */
+  /** Seconds from the end of the processes until the health of all new processes was good. */
   systemBackSeconds: number;
   /** Seconds from then until a client received its answer. */
   readyP50: number;

@@ -88,7 +88,7 @@ function refusalOf(parts: readonly Target[], isAllowed: (item: Item) => boolean)
 const mayRead = (caller: Caller, item: Item): boolean =>
   caller === item.family.owner || item.published?.access.record === 'public';
 
-/** Invalid ones are named, the others are added. */
+/** Invalid resources are named, the others are added. */
 export function addResources(caller: Caller, target: Target, resources: readonly Target[]): ListVerdict {
   return changeResources(caller, target, resources, FROZEN_ADD, (main, item) => {
     if (main.resources.includes(item)) return;

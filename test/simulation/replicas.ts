@@ -11,7 +11,7 @@ import {
   resolveOldLocks,
 } from '@kr/draft-lifecycle';
 import { RELEASED_VOCABULARIES } from '@kr/metadata';
-import { publicationDecisions } from '@kr/publication-decisions';
+import { decisionQuery } from '@kr/publication-decisions';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { changeBucket } from '../../services/files/src/buckets/change-bucket.ts';
@@ -154,7 +154,7 @@ export function startPackages(
 
 export function startRecords(world: ProcessEnvironment, process: SimulatedProcess): Server<RecordsHandlers> {
   const { variation, partBytes } = world.plan;
-  const ask = publicationDecisions(
+  const query = decisionQuery(
     {
       resolvePublications: (request, _principal, options) =>
         world.call(
@@ -171,13 +171,13 @@ export function startRecords(world: ProcessEnvironment, process: SimulatedProces
     ...ofWorld(world, world.databases.records.connect(process), process),
     kind: simulated(recordKind),
     store: memoryLifecycleStore(world.tables.records),
-    resolvePublications: ask,
+    resolvePublications: query,
   };
   const context = lifecycleContext(deps);
-  const asking = (other: typeof ask | undefined) =>
+  const contextWith = (other: typeof query | undefined) =>
     other === undefined ? context : lifecycleContext({ ...deps, resolvePublications: other });
-  const reading = asking(variation.readersAsk?.(ask, world.time));
-  const tidying = asking(variation.janitorAsks?.(ask));
+  const reading = contextWith(variation.readersAsk?.(query, world.time));
+  const tidying = contextWith(variation.janitorAsks?.(query));
   const editing =
     variation.editStore === undefined ? context : { ...context, store: variation.editStore(deps.store) };
   const { Authorise } = lifecycleHandlers(context);

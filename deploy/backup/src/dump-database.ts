@@ -29,7 +29,7 @@ const MAX_WAIT_MS = 30_000;
 
 /**
  * The preparation of a snapshot. From then on the tables are neither switched nor altered, since a snapshot
- * would see the new ones empty; their rows may change.
+ * would see new tables empty; their rows may change.
  *
  * @throws Error when a later release has migrated the database, or a table stays locked for half a minute
  */

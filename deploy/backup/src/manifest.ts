@@ -40,7 +40,7 @@ export async function writeManifest(folder: string, manifest: Manifest): Promise
   await writeFile(join(folder, FILE), `${text}\n`, { mode: 0o600, flush: true });
 }
 
-/** @throws Error when there is none, when it is damaged, or when it is of a later release than this */
+/** @throws Error if the manifest is missing, damaged, or from a later release */
 export async function readManifest(folder: string): Promise<Manifest> {
   const file = join(folder, FILE);
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {

@@ -88,7 +88,7 @@ export type GeneralAction = keyof typeof GENERAL;
 export type EntityAction = keyof typeof ON_ENTITY;
 export type Action = GeneralAction | EntityAction;
 
-/** The roles of which a caller needs one, for every action there is. */
+/** Roles that permit each action; one is enough. */
 export const POLICY: Readonly<Record<Action, readonly Role[]>> = { ...GENERAL, ...ON_ENTITY };
 
 /**

@@ -5,7 +5,7 @@ import { MIGRATIONS as EVENT_BUS, newEvent } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { type FreshDatabase, freshDatabase } from '@kr/testbed';
 import { Pool } from 'pg';
-import { appendAudited, auditEntry, findGone, MIGRATIONS, readTrail } from './index.ts';
+import { appendAudited, auditEntry, findDeletedEntity, MIGRATIONS, readTrail } from './index.ts';
 
 const OWNER: Principal = { ...anonymous('q-1'), userId: '7', tokenId: 't-1' };
 const VERSION = { id: 'one', parentId: 'parent' };
@@ -132,9 +132,9 @@ describe('a trail', () => {
   test('names the owner of a deleted entity and nothing of an existing one', async () => {
     const gone = { id: 'gone', parentId: 'gone parent' };
     await appendAudited(sql, [], [auditEntry(OWNER, 'draft.create', gone)]);
-    expect(await findGone(sql, 'gone')).toBeUndefined();
+    expect(await findDeletedEntity(sql, 'gone')).toBeUndefined();
     await appendAudited(sql, [], [{ ...auditEntry(OWNER, 'draft.delete', gone), ownerId: '7' }]);
-    expect(await findGone(sql, 'gone')).toEqual({ parentId: 'gone parent', ownerId: '7' });
+    expect(await findDeletedEntity(sql, 'gone')).toEqual({ parentId: 'gone parent', ownerId: '7' });
     await expect(appendAudited(sql, [], [auditEntry(OWNER, 'draft.delete', gone)])).rejects.toThrow(
       'check constraint',
     );

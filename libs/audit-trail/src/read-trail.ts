@@ -57,15 +57,15 @@ function entryMessage(row: EntryRow): NonNullable<AuditTrail['entries']>[number]
   };
 }
 
-/** An entity of which nothing is left but its trail. */
-export interface GoneEntity {
+/** A deleted entity; only its audit trail remains. */
+export interface DeletedEntity {
   parentId: string;
   ownerId: string;
 }
 
 /** Undefined when no entity of this id was ever deleted. */
-export async function findGone(sql: Sql, entityId: string): Promise<GoneEntity | undefined> {
-  const [row] = await sql.$queryRawUnsafe<GoneEntity[]>(
+export async function findDeletedEntity(sql: Sql, entityId: string): Promise<DeletedEntity | undefined> {
+  const [row] = await sql.$queryRawUnsafe<DeletedEntity[]>(
     `select parent_id as "parentId", owner_id as "ownerId" from audit_entry
      where entity_id = $1 and owner_id is not null order by position desc limit 1`,
     entityId,

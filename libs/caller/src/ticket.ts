@@ -12,7 +12,7 @@ export interface Ticket {
   sourceEntityId: string | null;
   /** Owner of the entity. Absent in tickets for audit logs. */
   ownerId?: string;
-  /** The parent of the package that manages it, null if none does. Absent in tickets for audit logs. */
+  /** The parent of the package that manages it; null if no package manages it. Absent in tickets for audit logs. */
   managedBy?: string | null;
   /** Null when the caller is anonymous. */
   userId: string | null;

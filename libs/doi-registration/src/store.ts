@@ -25,7 +25,7 @@ const COLUMNS =
 /** A process that died with a lease blocks its DOIs that long. */
 const LEASE_SECONDS = 120;
 
-/** Takes the DOIs that have been due longest; no other process takes them before the lease ends. */
+/** Leases the oldest due DOIs to this process. */
 export function claimDue(database: SqlDatabase, limit: number): Promise<DoiRow[]> {
   return database.$queryRawUnsafe(
     `update doi_registration set leased_until = now() + interval '${LEASE_SECONDS} s'
@@ -49,7 +49,7 @@ export interface Outcome {
   isRefused?: boolean;
 }
 
-/** Ends the lease. A change of the entity since it was claimed leaves the DOI due. Answers with the row as it is then. */
+/** Ends the lease. A change of the entity since it was claimed leaves the DOI due. Returns the updated row. */
 export async function finish(
   sql: Sql,
   { doi, changes }: DoiRow,

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Principal, verifyTicket } from '@kr/caller';
 import {
+  ANONYMOUS,
   COORDINATOR,
   callOf,
   GOOD_BODY,
   type LifecycleFixture,
   lifecycleFixture,
-  NOBODY,
   OWNER,
   type Shown,
   STRANGER,
@@ -21,7 +21,7 @@ afterAll(() => life.close());
 
 const LINK = { linkId: 'link-1', permission: 'edit' } as const;
 const holderOf = ({ parentId }: Pick<Shown, 'parentId'>): Principal => ({
-  ...NOBODY,
+  ...ANONYMOUS,
   grants: [
     { ...LINK, parentId },
     { linkId: 'link-2', parentId: 'of another entity', permission: 'edit' as const },
@@ -194,7 +194,7 @@ describe('who may read it', () => {
       for (const principal of [STRANGER, holderOf({ parentId })]) {
         expect(await refusal(readLog(id, principal))).toMatchObject({ kind: 'forbidden' });
       }
-      expect(await refusal(readLog(id, NOBODY))).toMatchObject({ kind: 'unauthenticated' });
+      expect(await refusal(readLog(id, ANONYMOUS))).toMatchObject({ kind: 'unauthenticated' });
     }
     expect(await refusal(readLog('00000-00000', STRANGER))).toMatchObject({ kind: 'not_found' });
   });
@@ -205,7 +205,7 @@ describe('who may read it', () => {
     const { trails } = await readLog(draft.id, OWNER);
     expect(trails?.[0]?.entries?.map(({ action }) => action)).toEqual(['draft.delete', 'draft.create']);
     expect((await readLog(draft.id, { ...STRANGER, isAdmin: true })).trails).toEqual(trails);
-    for (const principal of [STRANGER, NOBODY, holderOf(draft)]) {
+    for (const principal of [STRANGER, ANONYMOUS, holderOf(draft)]) {
       expect(await refusal(readLog(draft.id, principal))).toEqual({
         kind: 'not_found',
         message: 'The persistent identifier does not exist.',

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
+  ANONYMOUS,
   callOf,
   GOOD_BODY,
   GOOD_METADATA,
   type LifecycleFixture,
   lifecycleFixture,
-  NOBODY,
   OWNER,
   STRANGER,
 } from './lifecycle-fixture.ts';
@@ -89,7 +89,7 @@ describe('a draft', () => {
   });
 
   test('needs a user', async () => {
-    await expect(life.create(GOOD_BODY, NOBODY)).rejects.toMatchObject({ kind: 'unauthenticated' });
+    await expect(life.create(GOOD_BODY, ANONYMOUS)).rejects.toMatchObject({ kind: 'unauthenticated' });
   });
 
   test('keeps the sent content and returns its problems, also later; unknown fields once', async () => {
@@ -262,7 +262,7 @@ describe('reading', () => {
 
   test('shows a stranger nothing of a draft', async () => {
     const { id } = await life.create();
-    expect([await life.read(id, 'draft', STRANGER), await life.read(id, 'draft', NOBODY)]).toEqual([
+    expect([await life.read(id, 'draft', STRANGER), await life.read(id, 'draft', ANONYMOUS)]).toEqual([
       'forbidden: Permission denied.',
       'unauthenticated: Authentication required.',
     ]);

@@ -49,7 +49,7 @@ export const OWNER: Principal = {
   requestId: 'q',
 };
 export const STRANGER: Principal = { ...OWNER, userId: 'stranger' };
-export const NOBODY: Principal = { ...OWNER, userId: null };
+export const ANONYMOUS: Principal = { ...OWNER, userId: null };
 export const COORDINATOR = servicePrincipal('packages');
 
 export function callOf(principal: Principal): CallContext {

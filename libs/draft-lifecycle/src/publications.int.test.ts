@@ -388,7 +388,7 @@ describe('the number of statements', () => {
 });
 
 describe('the scanner of stale locks', () => {
-  test('resolves old locks at once and on its timer, and leaves undecided ones', async () => {
+  test('resolves old locks at once and on its timer, and leaves undecided locks', async () => {
     const [one, two] = (await severalDrafts(2)) as [string, string];
     life.decisions.set('j1', 'aborted').set('j2', 'undecided');
     await life.prepare([one], 'j1');

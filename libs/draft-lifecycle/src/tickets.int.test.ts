@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Principal, verifyTicket } from '@kr/caller';
 import {
+  ANONYMOUS,
   callOf,
   GOOD_BODY,
   type LifecycleFixture,
   lifecycleFixture,
-  NOBODY,
   OWNER,
   STRANGER,
 } from './lifecycle-fixture.ts';
@@ -85,7 +85,7 @@ describe('a ticket', () => {
       await outcome(draft, 'FORM_PUBLISHED', 'manage_links'),
       await outcome(published, 'FORM_DRAFT', 'manage_links'),
       await outcome(published, 'FORM_UNSPECIFIED', 'manage_links', STRANGER),
-      await outcome(published, 'FORM_UNSPECIFIED', 'manage_links', NOBODY),
+      await outcome(published, 'FORM_UNSPECIFIED', 'manage_links', ANONYMOUS),
     ]).toEqual(['yes', 'yes', 'forbidden: Permission denied.', 'unauthenticated: Authentication required.']);
   });
 

@@ -20,7 +20,7 @@ export function consumerProgress(of: ProgressOf) {
   return {
     /**
      * The number of undelivered and of unacknowledged events, of redelivered events, and when the
-     * oldest of all was stored in the stream (undefined when there is none).
+     * oldest of all was stored in the stream (undefined if it has handled all).
      *
      * @throws Error while the bus cannot be reached
      */

@@ -9,7 +9,7 @@ import type { Vocabularies } from './vocabularies.ts';
 /** The kind of the entity: `/api/records` or `/api/packages`. */
 export type MetadataKind = 'record' | 'package';
 
-/** Metadata as stored: valid values in canonical form, and invalid ones as they were sent. */
+/** Metadata as stored: valid values in canonical form, and invalid values as they were sent. */
 export type StoredMetadata = JsonObject;
 
 const { resource_type: _always, ...PACKAGE_FIELDS } = METADATA_FIELDS;

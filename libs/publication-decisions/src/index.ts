@@ -1,1 +1,1 @@
-export { type AskDecisions, type AskedPublications, publicationDecisions } from './publication-decisions.ts';
+export { decisionQuery, type PublicationsClient, type QueryDecisions } from './publication-decisions.ts';

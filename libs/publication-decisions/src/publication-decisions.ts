@@ -5,10 +5,10 @@ import { counter } from '@kr/telemetry';
 
 type Decision = 'committed' | 'aborted' | 'undecided';
 
-/** How these publications ended, by id. */
-export type AskDecisions = (publicationIds: readonly string[]) => Promise<ReadonlyMap<string, Decision>>;
+/** The decisions of publications, by id. */
+export type QueryDecisions = (publicationIds: readonly string[]) => Promise<ReadonlyMap<string, Decision>>;
 
-export type AskedPublications = Pick<Client<Definitions['publications']>, 'resolvePublications'>;
+export type PublicationsClient = Pick<Client<Definitions['publications']>, 'resolvePublications'>;
 
 const TIMEOUT_MS = 3_000;
 
@@ -20,11 +20,11 @@ const DECISIONS: Record<DecisionName, Decision> = {
 };
 
 /**
- * Calls the coordinator on behalf of a service, and counts its answers.
+ * Calls the coordinator on behalf of a service, and counts the results.
  *
  * @throws ServiceError `unavailable`: it cannot be reached
  */
-export function publicationDecisions(publications: AskedPublications, service: string): AskDecisions {
+export function decisionQuery(publications: PublicationsClient, service: string): QueryDecisions {
   const queries = counter(
     service,
     {
@@ -36,8 +36,8 @@ export function publicationDecisions(publications: AskedPublications, service: s
   return async (publicationIds) => {
     const request = { publicationIds: [...publicationIds] };
     const options = { timeoutMs: TIMEOUT_MS };
-    const ask = publications.resolvePublications(request, servicePrincipal(service), options);
-    const { decisions } = await ask.catch((error: unknown) => {
+    const sent = publications.resolvePublications(request, servicePrincipal(service), options);
+    const { decisions } = await sent.catch((error: unknown) => {
       queries({ outcome: 'unreachable' });
       throw error;
     });

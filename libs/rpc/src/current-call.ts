@@ -22,7 +22,7 @@ export function whileHandling<T>(deadlineMs: number, work: () => Promise<T>): Pr
   });
 }
 
-/** The deadline of the call being handled, as milliseconds since the epoch; infinite when there is none. */
+/** The deadline of the call being handled, as milliseconds since the epoch; infinite if no call is being handled. */
 export function inheritedDeadlineMs(): number {
   const call = currentCall.getStore();
   return call === undefined || call.isAnswered ? Number.POSITIVE_INFINITY : call.deadlineMs;

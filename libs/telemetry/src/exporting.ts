@@ -10,11 +10,11 @@ export type Signal = (typeof SIGNALS)[number];
  * endpoint is set, for all signals or for one.
  */
 export function isExporting(env: Environment): boolean {
-  return SIGNALS.some((signal) => isAskedFor(signal, env));
+  return SIGNALS.some((signal) => isSignalEnabled(signal, env));
 }
 
-/** Whether it enables one signal. The default exporter is OTLP, but only if an endpoint is set. */
-export function isAskedFor(signal: Signal, env: Environment): boolean {
+/** Whether the environment enables one signal. The default exporter is OTLP, but only if an endpoint is set. */
+export function isSignalEnabled(signal: Signal, env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false;
   const exporter = env[`OTEL_${signal}_EXPORTER`] ?? '';
   if (exporter !== '') return exporter !== 'none';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isAskedFor, isExporting } from './exporting.ts';
+import { isExporting, isSignalEnabled } from './exporting.ts';
 
 describe('telemetry is exported', () => {
   test.each<{ env: Record<string, string>; expected: boolean }>([
@@ -31,7 +31,7 @@ test.each([
   [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c' }, { TRACES: true, METRICS: false }],
 ])('of %j only that signal is sent', (env, expected) => {
   const requested = Object.fromEntries(
-    (['TRACES', 'METRICS'] as const).map((name) => [name, isAskedFor(name, env)]),
+    (['TRACES', 'METRICS'] as const).map((name) => [name, isSignalEnabled(name, env)]),
   );
   expect(requested).toEqual(expected);
 });

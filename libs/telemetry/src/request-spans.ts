@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { environment } from './environment.ts';
-import { isAskedFor } from './exporting.ts';
+import { isSignalEnabled } from './exporting.ts';
 
-const isTracing = isAskedFor('TRACES', environment);
+const isTracing = isSignalEnabled('TRACES', environment);
 const tracer = trace.getTracer('@kr/telemetry');
 
 /**

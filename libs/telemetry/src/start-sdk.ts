@@ -6,12 +6,12 @@ import { RuntimeNodeInstrumentation } from '@opentelemetry/instrumentation-runti
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { environment } from './environment.ts';
-import { isAskedFor } from './exporting.ts';
+import { isSignalEnabled } from './exporting.ts';
 import { observePostgres } from './observe-postgres.ts';
 import { observeProcess } from './process-measures.ts';
 
-const isTracing = isAskedFor('TRACES', environment);
-const isMeasuring = isAskedFor('METRICS', environment);
+const isTracing = isSignalEnabled('TRACES', environment);
+const isMeasuring = isSignalEnabled('METRICS', environment);
 
 // Lets the instrumentations of outgoing requests see the modules that make them, and no others, which would be wrapped for
 // nothing. Servers, RPC, bus and database are not patched so: they make their spans themselves.

@@ -3,7 +3,7 @@ import { doiStates } from '@kr/doi-registration';
 import { type LifecycleContext, type OpenLifecycle, openLifecycle, peer } from '@kr/draft-lifecycle';
 import { around } from '@kr/failpoint';
 import type { Vocabularies } from '@kr/metadata';
-import { publicationDecisions } from '@kr/publication-decisions';
+import { decisionQuery } from '@kr/publication-decisions';
 import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import { type ListVersionResources, removeFromPackages, versionResources } from './clients.ts';
@@ -28,7 +28,7 @@ export function openContext(
     kind: recordKind,
     vocabularies,
     doiStates: config.registration && doiStates,
-    resolvePublications: around('records.resolve', publicationDecisions(publications, 'records')),
+    resolvePublications: around('records.resolve', decisionQuery(publications, 'records')),
     afterDelete: removeFromPackages(packages, logger),
     logger,
   });

@@ -26,7 +26,7 @@ export interface Exchange {
     status: number;
     /** Names in lower case. */
     headers: Record<string, string>;
-    /** Undefined when there is none or it is not JSON. */
+    /** Undefined if the body is empty or not JSON. */
     json: unknown;
     /** Whether the recording kept only the beginning of the body; `json` is what is whole of it. */
     isCut: boolean;

@@ -8,7 +8,7 @@ const PASSING = new Set([409, 429, 503]);
 export interface PersistentClient {
   /**
    * Repeats a request until there is a final answer: a success, or a permanent refusal.
-   * @throws Error when there is none in time, two minutes by default
+   * @throws Error if no final answer arrives in time, two minutes by default
    */
   insist<Body = unknown>(method: string, target: string, sent?: Sent): Promise<Answer<Body>>;
   /** Answers other than success, refusal and temporary errors. */

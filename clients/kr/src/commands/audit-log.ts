@@ -38,7 +38,7 @@ export async function auditLog(
     entry.created,
     entry.action,
     entry.resource.id,
-    whoDid(entry),
+    actorLabel(entry),
     JSON.stringify(entry.metadata),
   ]);
   for (const line of table([['WHEN', 'WHAT', 'VERSION', 'WHO', 'WITH'], ...rows])) terminal.print(line);
@@ -57,7 +57,7 @@ async function findLog(api: ApiClient, id: string, query: Record<string, string>
   return logOf(COLLECTIONS.package);
 }
 
-function whoDid({ user, access_links: links, service }: AuditEntry): string {
+function actorLabel({ user, access_links: links, service }: AuditEntry): string {
   if (user !== null) return `user ${user.id}`;
   if (service !== null) return `service ${service.id}`;
   return links.map((link) => `link ${link.id}`).join(', ');

@@ -130,7 +130,7 @@ async function store(part: string, path: string, force: boolean): Promise<void> 
   }
 }
 
-/** @throws CliError: not all bytes arrived, or other ones */
+/** @throws CliError: bytes are missing, or differ from the checksum */
 async function fetchFile(
   api: ApiClient,
   entry: FileEntry,

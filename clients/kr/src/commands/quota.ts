@@ -5,7 +5,7 @@ import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { AdminOptions } from './context.ts';
 
-/** `kr admin quota show USER`: storage usage and limit of a user, by name or id. @throws CliError when there is none */
+/** `kr admin quota show USER`: storage usage and limit of a user, by name or id. @throws CliError if the user does not exist */
 export async function showQuota(terminal: Terminal, nameOrId: string, options: AdminOptions): Promise<void> {
   const { userId, name } = await findUser(nameOrId, options);
   const { quota } = await callAsOperator('filesOperations', options.dataDirs, (files, caller) =>
@@ -14,7 +14,7 @@ export async function showQuota(terminal: Terminal, nameOrId: string, options: A
   print(terminal, quota, name, options);
 }
 
-/** `kr admin quota set USER LIMIT`: a limit for the user; null: the default again. @throws CliError when there is none */
+/** `kr admin quota set USER LIMIT`: a limit for the user; null: the default again. @throws CliError if the user does not exist */
 export async function setQuota(
   terminal: Terminal,
   nameOrId: string,

@@ -32,7 +32,7 @@ type Ask<Name extends keyof Definitions, Answer> = (
 
 /**
  * Calls a service of the system that runs in the first of these folders.
- * @throws CliError when there is none, or refusals of the service
+ * @throws CliError if no system is running, or the service rejects the call
  */
 export function callAsOperator<Name extends keyof typeof OWNERS, Answer>(
   name: Name,

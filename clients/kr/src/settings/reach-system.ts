@@ -16,7 +16,7 @@ export interface ReachedSystem extends AsyncDisposable {
 /**
  * The data of the system in the first of these folders that has one: of a running local system, of a stopped one, whose
  * Postgres is started for it, or of a deployed one. If there is none, one is created if `isMade`.
- * @throws CliError when there is none, or its folder does not have the location of the data
+ * @throws CliError if no folder has a system, or its folder does not have the location of the data
  */
 export async function reachSystem(
   dataDirs: readonly string[],

@@ -31,7 +31,7 @@ export async function readRuntime(folder: string): Promise<Runtime | undefined> 
 
 /**
  * The admin endpoint of a service, in the first of these folders with a running system.
- * @throws CliError when there is none, or its file has no address
+ * @throws CliError if no system is running, or its file has no address
  */
 export async function findAdminEndpoint(
   dataDirs: readonly string[],

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** The command line of a living process; undefined when there is none of that id. */
+/** The command line of a living process; undefined if no process has this id. */
 export function commandLine(pid: number): string | undefined {
   if (!isProcessId(pid)) return undefined;
   const text = readProc(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ') ?? ps(pid, 'command=');

@@ -37,7 +37,7 @@ describe('the secrets of a data folder', () => {
     expect(await readdir(folder)).toEqual(['secrets.json']);
   });
 
-  test('stay after an upgrade, beside new ones; sealed data can still be opened', async () => {
+  test('stay after an upgrade, beside new secrets; sealed data can still be opened', async () => {
     await writeFile(file, JSON.stringify(EARLY), { mode: 0o644 });
     const { internalKeys, ...kept } = EARLY;
     const { sealingKey, webKey, callerKeys, busPasswords, ...rest } = await loadSecrets(file);

@@ -1,5 +1,5 @@
 import { allows } from '@kr/access-policy';
-import { type AuditAction, type AuditEntry, auditEntry, findGone, readTrail } from '@kr/audit-trail';
+import { type AuditAction, type AuditEntry, auditEntry, findDeletedEntity, readTrail } from '@kr/audit-trail';
 import { type Principal, signTicket, type TicketAudience } from '@kr/caller';
 import type { ReadAuditLogRequest__Output, ReadAuditLogResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
@@ -39,7 +39,7 @@ export function readAuditLog(context: LifecycleContext) {
     const entity = (await findEntities(context, [id])).get(id);
     const parentId =
       entity === undefined
-        ? await parentOfGone(context, id, principal)
+        ? await parentOfDeleted(context, id, principal)
         : permittedParent(context, entity, principal);
     return {
       parentId,
@@ -58,10 +58,10 @@ function permittedParent({ now }: LifecycleContext, entity: Entity, principal: P
   return entity.parent.id;
 }
 
-async function parentOfGone(context: LifecycleContext, id: string, principal: Principal): Promise<string> {
-  const gone = isEntityId(id) ? await findGone(context.database, id) : undefined;
-  if (gone !== undefined) {
-    const { parentId, ownerId } = gone;
+async function parentOfDeleted(context: LifecycleContext, id: string, principal: Principal): Promise<string> {
+  const deleted = isEntityId(id) ? await findDeletedEntity(context.database, id) : undefined;
+  if (deleted !== undefined) {
+    const { parentId, ownerId } = deleted;
     const closed = { recordAccess: 'restricted', filesAccess: 'restricted' } as const;
     if (allows(principal, 'read_audit_log', { parentId, ownerIds: [ownerId], ...closed })) return parentId;
   }

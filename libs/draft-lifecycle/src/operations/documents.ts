@@ -23,7 +23,7 @@ import { issuesOf } from '../model/issues.ts';
 import type { DoiStates } from '../model/pids.ts';
 
 /**
- * File counts of drafts, by id; empty ones may be absent. A draft whose files are disabled has none: files
+ * File counts of drafts, by id. Drafts without files may be absent. A draft whose files are disabled has none: files
  * cannot be disabled while there are any, nor added afterwards. So it needs no call.
  */
 export async function draftCounts(
@@ -122,7 +122,7 @@ export async function entityDocuments(
     form: FORM_NAMES[form],
     revision: String(content.revision),
     json,
-    isPublic: form === 'published' && isWhatAnybodySees(view, entity, content, now),
+    isPublic: form === 'published' && isSameForAnonymous(view, entity, content, now),
     doi: content.document.pids['doi']?.identifier ?? '',
     variant: variantDigest(parts, baselineOf(context, { entity, form }, content)),
   }));
@@ -175,10 +175,11 @@ function unresolvedIssues({ draft }: Entity, counts: FileCounts): Issue[] {
   return draft.issues.filter((one) => !ofFiles.has(one) || current.has(JSON.stringify(one)));
 }
 
-const NOBODY = anonymous('');
+/** A reader without credentials. */
+export const ANONYMOUS = anonymous('');
 
-function isWhatAnybodySees(view: View, entity: Entity, content: EntityForm, now: Date): boolean {
-  if (!may(NOBODY, 'read', entity, content, now)) return false;
-  const { canManage, canEdit, canReadFiles } = viewOf(NOBODY, entity, content, false, now);
+function isSameForAnonymous(view: View, entity: Entity, content: EntityForm, now: Date): boolean {
+  if (!may(ANONYMOUS, 'read', entity, content, now)) return false;
+  const { canManage, canEdit, canReadFiles } = viewOf(ANONYMOUS, entity, content, false, now);
   return canManage === view.canManage && canEdit === view.canEdit && canReadFiles === view.canReadFiles;
 }

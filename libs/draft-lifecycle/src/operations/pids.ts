@@ -14,7 +14,7 @@ import { type NewContent, saveDraft } from './change-draft.ts';
 import { entityDocument } from './documents.ts';
 
 /**
- * RPC ReservePid: gives a draft the identifier it will be registered with.
+ * RPC ReservePid: reserves the identifier with which a draft will be registered.
  *
  * @throws ServiceError
  *   - `not_found`: no such entity, draft or scheme
@@ -51,7 +51,7 @@ export function reservePid(context: LifecycleContext) {
 }
 
 /**
- * RPC DiscardPid: gives a reserved identifier back.
+ * RPC DiscardPid: releases a reserved identifier.
  *
  * @throws ServiceError
  *   - `not_found`: no such entity or draft, or it has no identifier of that scheme

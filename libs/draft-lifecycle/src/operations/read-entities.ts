@@ -1,4 +1,3 @@
-import { anonymous } from '@kr/caller';
 import type {
   EntityDocument,
   EntityRef as EntityRefMessage,
@@ -25,7 +24,7 @@ import {
 import { may, permit } from '../model/access.ts';
 import { type Entity, type Form, refKey } from '../model/entity.ts';
 import { loadLatest, loadVersionIds, loadVersionPage, type VersionPage } from '../store/entities.ts';
-import { entityDocument, entityDocuments, FORM_NAMES, type FormRef } from './documents.ts';
+import { ANONYMOUS, entityDocument, entityDocuments, FORM_NAMES, type FormRef } from './documents.ts';
 
 const MAX_REFS = 1_000;
 
@@ -163,8 +162,6 @@ function statusCounts(groups: VersionPage['groups'], now: Date): Record<string, 
   return counts;
 }
 
-const NOBODY = anonymous('');
-
 /** An entity as anonymous readers see it now. */
 export type PublicVersion =
   | { isPublic: true; id: string; parentId: string; document: Readonly<Record<string, unknown>> }
@@ -186,11 +183,11 @@ export async function readPublic(
   const entity = await getEntity(context, which === 'version' ? id : await latestId(context, id));
   const { published } = entity;
   if (published === null || published.removal !== undefined) return { isPublic: false };
-  if (!may(NOBODY, 'read', entity, published, context.now())) {
+  if (!may(ANONYMOUS, 'read', entity, published, context.now())) {
     const until = embargoEnd(entity);
     return { isPublic: false, ...(until === undefined ? {} : { until }) };
   }
-  const { json } = await entityDocument(context, { entity, form: 'published' }, NOBODY);
+  const { json } = await entityDocument(context, { entity, form: 'published' }, ANONYMOUS);
   const document = JSON.parse(Buffer.from(json ?? '').toString()) as Record<string, unknown>;
   return { isPublic: true, id: entity.id, parentId: entity.parent.id, document };
 }

@@ -31,7 +31,7 @@ import { entityDocument } from './documents.ts';
 const MAX_NOTE_LENGTH = 1_000;
 
 /**
- * RPC RemovePublished: an administrator takes the published form of one version away. Reads answer with a tombstone, and the index
+ * RPC RemovePublished: removes one published version (administrators only). Reads return a tombstone, and the index
  * drops it. Nothing is deleted before the retention is over.
  *
  * @throws ServiceError
@@ -181,7 +181,7 @@ const BATCH = 100;
  * Ends the retention of entities that were removed `retentionMs` ago: from then on they cannot be restored, and the files
  * service deletes their files. Safe to run in several processes at once.
  *
- * @returns how many entities these were
+ * @returns the number of purged entities
  */
 export async function purgeRemoved(context: LifecycleContext, retentionMs: number): Promise<number> {
   const now = context.now();

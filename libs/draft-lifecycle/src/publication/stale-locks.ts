@@ -6,7 +6,7 @@ import { type Repeated, repeatedly } from '../context/repeatedly.ts';
 const BATCH = 100;
 /** Younger locks belong to publications in progress. */
 const LOCK_AGE_MS = 2_000;
-const SWEEP_EVERY_MS = 3_600_000;
+const CLEANUP_INTERVAL_MS = 3_600_000;
 /** Milliseconds that rows of ended publications are stored, to answer repeated calls. */
 const RETENTION_MS = 30 * 86_400_000;
 
@@ -22,12 +22,12 @@ export async function resolveOldLocks(
 /** Resolves old locks, at once and on a timer. Also deletes rows of publications that ended a month ago. */
 export function startStaleLockScanner(context: LifecycleContext, everyMs: number): Repeated {
   const { database, store, now, logger } = context;
-  let nextSweepAt = 0;
+  let nextCleanupAt = 0;
   const scan = async (): Promise<void> => {
     const at = now().getTime();
-    if (at >= nextSweepAt) {
+    if (at >= nextCleanupAt) {
       await store.deleteEnded(database, new Date(at - RETENTION_MS));
-      nextSweepAt = at + SWEEP_EVERY_MS;
+      nextCleanupAt = at + CLEANUP_INTERVAL_MS;
     }
     await resolveOldLocks(context, LOCK_AGE_MS);
   };

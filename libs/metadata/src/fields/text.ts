@@ -19,7 +19,7 @@ interface TextOptions {
   minLength?: number;
   /** How it is searched; word by word by default. */
   search?: 'text' | 'keyword';
-  /** All permitted values; the enclosing field reports other ones. */
+  /** All permitted values; the enclosing field reports others. */
   choices?: readonly string[];
 }
 

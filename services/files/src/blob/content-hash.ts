@@ -60,7 +60,7 @@ function hashFrom(md5: Hash | undefined, sha256: Hash | undefined, first: number
   };
 }
 
-/** The first message of a hash to its thread; further ones use the port. */
+/** The first message of a hash to its thread; later messages use the port. */
 export interface NewHash {
   names: readonly DigestName[];
   port: MessagePort;

@@ -73,7 +73,7 @@ export type S3Bucket = ReturnType<typeof openS3Bucket>;
 export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings) {
   const client = openClient(settings, idleMs);
   return {
-    /** Undefined when there is none. */
+    /** Undefined if the object does not exist. */
     find: async (Key: string): Promise<FoundObject | undefined> => {
       const found = await unlessMissing(client.headObject({ Bucket, Key }));
       return found && { sizeBytes: found.ContentLength ?? 0, metadata: found.Metadata ?? {} };

@@ -158,7 +158,7 @@ describe('a store', () => {
   const identity = async () =>
     (await files.sql.query('select id::text, claimed_at from store_identity')).rows[0];
   const idFile = () => join(folder, 'store-id');
-  /** Bytes of an object that a row speaks of, or of one that none does. */
+  /** Bytes of an object with or without a row. */
   async function holds(content: string, { isNamed }: { isNamed: boolean }): Promise<string> {
     const id = randomUUID();
     const store = await filesystemBlobStore(folder, STORE_DEPS);

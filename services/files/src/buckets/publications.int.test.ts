@@ -75,7 +75,7 @@ function allRefused(refusal: { kind: string; message: string }, put: unknown[]) 
 }
 
 describe('a seal', () => {
-  test('counts the sealed buckets, in the given order, with empty ones that had no row', async () => {
+  test('counts the sealed buckets, in the given order, with empty buckets that had no row', async () => {
     await files.upload('count-00001', 'b.txt', '12345');
     await files.upload('count-00001', 'a.txt', '123');
     await files.start('count-00001', 'pending.txt');

@@ -1,6 +1,6 @@
 import type { SqlDatabase } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
-import { type AskedPublications, publicationDecisions } from '@kr/publication-decisions';
+import { decisionQuery, type PublicationsClient } from '@kr/publication-decisions';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import { requireService } from '../access.ts';
@@ -90,13 +90,13 @@ async function decidePublication(
 }
 
 /**
- * Queries the coordinator once about publications and applies the decided ones; undecided ones stay
+ * Queries the coordinator once about publications and applies the decisions. Undecided publications stay
  * unchanged.
  */
 export type FinishPublications = (publicationIds: readonly string[]) => Promise<void>;
 
 export interface FinishPublicationsDeps extends DecidePublicationDeps {
-  publications: AskedPublications;
+  publications: PublicationsClient;
 }
 
 /**
@@ -104,7 +104,7 @@ export interface FinishPublicationsDeps extends DecidePublicationDeps {
  * others have been
  */
 export function finishPublications(deps: FinishPublicationsDeps): FinishPublications {
-  const decisionsOf = publicationDecisions(deps.publications, 'files');
+  const decisionsOf = decisionQuery(deps.publications, 'files');
   return async (publicationIds) => {
     const failures: unknown[] = [];
     for (const [publicationId, decision] of await decisionsOf(publicationIds)) {

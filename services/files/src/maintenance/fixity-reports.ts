@@ -5,7 +5,7 @@ import type { FilesContext } from '../context.ts';
 import type { Rpc } from '../rpc.ts';
 import type { Damage } from './fixity-store.ts';
 
-/** An check as it is at one moment. */
+/** Snapshot of a check. */
 export interface FixityCheckStatus extends Omit<FixityCheck, 'startedAt' | 'finishedAt'> {
   startedAt: Date;
   finishedAt: Date | null;

@@ -73,7 +73,7 @@ class RequestedUpload extends DataStore implements Locker {
   override readonly extensions = EXTENSIONS.split(',');
   readonly #deps: FilesContext;
   readonly #request: TusRequest;
-  /** As this request has left it; undefined when there is none. */
+  /** State after this request; undefined if it has no upload. */
   leased: LeasedUpload | undefined;
 
   constructor(deps: FilesContext, request: TusRequest) {

@@ -52,7 +52,7 @@ test('a database that falls silent is waited for only so long', async () => {
     await silent.$queryRaw`select 1`;
     proxy.inflict({ kind: 'black hole' });
     const unavailable = { kind: 'unavailable', retryAfterMs: 1_000 };
-    // One of them has the connection that there is, the others wait for new ones.
+    // One of them has the connection that there is, the others wait for new connections.
     await Promise.all([
       expect(tokenStore(silent).findToken(new Uint8Array(32))).rejects.toMatchObject(unavailable),
       expect(userStore(silent).findUser(1)).rejects.toMatchObject(unavailable),

@@ -15,9 +15,9 @@ export interface Try {
 }
 
 /**
- * Looks credentials up. Invalid ones count for the address of the request.
- * @throws ServiceError `rate_limited`: too many invalid ones from this address, and these were not valid recently; or the errors of the
- * look-up
+ * Looks credentials up. Invalid credentials count for the address of the request.
+ * @throws ServiceError `rate_limited`: this address has too many recent failures, and these credentials were not valid recently; or the
+ * errors of the look-up
  */
 export type TryCredentials = (
   tried: Try,

@@ -7,7 +7,7 @@ export interface LinkedEntity {
   form: Form;
   id: string;
   parentId: string;
-  /** Empty when there is none. */
+  /** Empty if it has no DOI. */
   doi: string;
 }
 

@@ -51,7 +51,7 @@ export async function beginPackage(
   if (draft.lockedBy !== null) return { kind: 'joined', publicationId: draft.lockedBy };
   const { parentId, revision, resourceIds } = draft;
   const opened: NewPublication = {
-    ...ownedFrom(deps),
+    ...initialLease(deps),
     id: deps.newId(),
     subject: 'package',
     entityId: packageId,
@@ -74,7 +74,7 @@ export async function beginRecord(
   options: PublishOptions,
 ): Promise<BeginResult> {
   const publication = await insertPublication(deps.database, {
-    ...ownedFrom(deps),
+    ...initialLease(deps),
     id: deps.newId(),
     subject: 'record',
     entityId: recordId,
@@ -94,7 +94,10 @@ export async function beginRecord(
   return { kind: 'joined', publicationId: running.id };
 }
 
-function ownedFrom({ now, times }: BeginDeps): Pick<NewPublication, 'createdAt' | 'leaseUntil' | 'deadline'> {
+function initialLease({
+  now,
+  times,
+}: BeginDeps): Pick<NewPublication, 'createdAt' | 'leaseUntil' | 'deadline'> {
   const createdAt = now();
   return {
     createdAt,

@@ -8,7 +8,7 @@ import { type Run, runPublication } from './run-publication.ts';
 export interface Coordinator {
   /** Starts to run a publication whose current epoch belongs to this process. */
   run(publication: Publication): Run;
-  /** The decision of a publication, by any owner; `unknown` when there is none before the given instant. */
+  /** The decision of a publication, by any owner; `unknown` if it is undecided at the given instant. */
   outcome(publicationId: string, until: Date): Promise<PublishAnswer>;
   /** Waits until none is running. */
   idle(): Promise<void>;

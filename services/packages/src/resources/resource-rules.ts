@@ -2,7 +2,7 @@
 export interface Resource {
   readonly id: string;
   readonly isPublished: boolean;
-  /** The parent of the package that manages it; empty if none does. */
+  /** The parent of the package that manages it; empty if no package manages it. */
   readonly managedBy: string;
 }
 

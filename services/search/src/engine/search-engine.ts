@@ -28,7 +28,7 @@ export interface Tombstone {
 export interface IndexChanges {
   entities?: readonly IndexedEntity[];
   /**
-   * Published forms that may belong to a publication whose other entities are missing: new ones are found only by
+   * Published forms that may belong to a publication whose other entities are missing: new forms are found only by
    * their ids until they are among `entities`. Drafts are treated as usual.
    */
   staged?: readonly IndexedEntity[];

@@ -185,7 +185,7 @@ interface Ranking {
   matches: string;
 }
 
-/** On pages after the ranked matches, the other ones follow. */
+/** The ranked matches are followed by the others. */
 function rankedPage(
   search: EngineSearch,
   { compiled, rank, matches }: Ranking,
