@@ -9,6 +9,6 @@ export interface Actor {
   /** The personal access token at hand, if it was one. */
   tokenId: string | null;
   requestId: string;
-  /** Null where nothing is traced. */
+  /** Null without a trace. */
   traceId: string | null;
 }

@@ -8,7 +8,7 @@ export interface Ticket {
   form: 'draft' | 'published';
   /** Actions of the policy table. */
   actions: readonly string[];
-  /** The entity whose files may be imported; null where none. */
+  /** The entity whose files may be imported; null without an import. */
   sourceEntityId: string | null;
   /** Owner of the entity. Absent in tickets for audit logs. */
   ownerId?: string;

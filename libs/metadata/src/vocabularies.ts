@@ -60,7 +60,7 @@ interface Vocabulary {
 
 /** The vocabularies of an installation; each is read on first use. */
 export interface Vocabularies {
-  /** The entry of a vocabulary; undefined if it has none of that id. */
+  /** The entry of a vocabulary; undefined if the id is unknown. */
   lookup(type: VocabularyType, id: string): Term | undefined;
   /** Whether an entry is the operator's, and so may change at any time. */
   isAddition(type: VocabularyType, id: string): boolean;

@@ -193,7 +193,7 @@ export interface EntityServiceConfig extends ServiceConfig {
   ownerLimits: { maxDrafts: number; maxMetadataBytes: number };
   /** Milliseconds until the files of a removed entity are deleted. */
   removalRetentionMs: number;
-  /** Folder with the operator's additions to vocabularies; empty: none. */
+  /** Folder with the operator's additions to vocabularies; empty if there are no additions. */
   vocabularyDir: string;
   /** Undefined: no DOI is registered. Times in milliseconds. */
   registration:

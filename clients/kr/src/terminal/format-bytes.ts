@@ -2,7 +2,7 @@ const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
 const SIZE = /^(\d{1,15})(?:\.(\d{1,3}))? ?(B|kB|MB|GB|TB)?$/i;
 
-/** Bytes of a size such as `500MB`, `1.5 TB` or `1000000`, in decimal units; undefined when it is none. */
+/** Bytes of a size such as `500MB`, `1.5 TB` or `1000000`, in decimal units; undefined if the text is no size. */
 export function parseBytes(text: string): number | undefined {
   const [, whole, part = '', unit = 'B'] = SIZE.exec(text) ?? [];
   if (whole === undefined) return undefined;

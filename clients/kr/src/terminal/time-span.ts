@@ -19,7 +19,7 @@ export function formatTimeSpan(ms: number): string {
   return parts.join(' ');
 }
 
-/** Milliseconds of a span such as `30s`, `5m`, `2h` or `1d`; undefined when it is none. */
+/** Milliseconds of a span such as `30s`, `5m`, `2h` or `1d`; undefined if the text is no time span. */
 export function parseTimeSpan(text: string): number | undefined {
   const [, count, name] = /^(\d{1,6})([dhms])$/.exec(text) ?? [];
   const unit = UNITS.find((one) => one.name === name);

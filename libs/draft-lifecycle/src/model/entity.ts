@@ -44,7 +44,7 @@ export interface EntityRef {
 export interface Parent {
   id: string;
   ownerId: string;
-  /** The parent of the package whose context holds this resource; null if none. */
+  /** The parent of the package whose context holds this resource; null if no package holds it. */
   managedBy: string | null;
   wasManaged: boolean;
   linkIds: readonly string[];
