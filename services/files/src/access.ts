@@ -1,9 +1,9 @@
 import { type Principal, type Ticket, verifyTicket } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 
-/** The actions that a ticket permits here; the words are actions of the policy table. */
+/** Access -> actions of a ticket that allow it. `read_files` is of the form that the ticket names. */
 const ALLOWED_BY = {
-  read: ['read_files', 'read_draft_files', 'write_files', 'import_files'],
+  read: ['read_files', 'write_files', 'import_files'],
   write: ['write_files'],
   import: ['import_files'],
   trail: ['read_audit_log'],
@@ -11,10 +11,10 @@ const ALLOWED_BY = {
 
 export type FileAccess = keyof typeof ALLOWED_BY;
 
-/** The entity of a ticket, as the byte plane uses it. */
+/** The fields of a ticket that requests to the content port use. */
 export type TicketEntity = Pick<Ticket, 'entityId' | 'form' | 'ownerId'>;
 
-/** Opens a ticket for one kind of access; who may write a draft's files may read them. */
+/** Opens a ticket for one kind of access. A ticket to write or import also allows reading. */
 export type OpenTicket = (token: string, access: FileAccess) => Ticket;
 
 /**
@@ -26,7 +26,7 @@ export function ticketOpener(key: string, now: () => Date): OpenTicket {
   return (token, access) => verifyTicket(token, { audience: 'files', key, actions: ALLOWED_BY[access], now });
 }
 
-/** @throws ServiceError `forbidden`: neither a user who operates the system nor a part of it */
+/** @throws ServiceError `forbidden`: the caller is neither an operator nor a service */
 export function requireOperator({ isAdmin, service }: Principal): void {
   if (!isAdmin && service === null) throw new ServiceError('forbidden', 'Permission denied.');
 }

@@ -8,7 +8,13 @@ import type { FileAccess } from './access.ts';
 import type { FilesContext } from './context.ts';
 import { getArchive } from './downloads/archive.ts';
 import { getContent } from './downloads/get-content.ts';
-import { type ArchivePath, type BytesPath, planePath, type Respond } from './http/content-path.ts';
+import {
+  type ArchivePath,
+  type BytesPath,
+  parseContentPath,
+  type Respond,
+  type RespondToAnyone,
+} from './http/content-path.ts';
 import { respondError, sendError } from './http/errors.ts';
 import { observeTransfers } from './http/transfers.ts';
 import { putContent } from './uploads/put-content.ts';
@@ -20,16 +26,15 @@ export interface ContentServer {
   stop(graceMs: number): Promise<void>;
 }
 
-interface Route<Path> {
-  /** The action that the ticket must permit; none for the server's options. */
-  access: FileAccess | 'none';
-  respond: Respond<Path>;
-}
+/** `access` is the access that the ticket must permit. */
+type Route<Path> =
+  | { access: FileAccess; respond: Respond<Path> }
+  | { access: 'none'; respond: RespondToAnyone };
 
 /** Method -> how it is answered. */
 type Routes<Path> = Readonly<Record<string, Route<Path>>>;
 
-/** The byte plane: files by HTTP, allowed by the ticket in the header `kr-ticket`. */
+/** Opens the content port: files by HTTP, allowed by the ticket in the header `kr-ticket`. */
 export async function startContentServer(
   context: FilesContext,
   { host, port }: { host: string; port: number },
@@ -58,17 +63,15 @@ export async function startContentServer(
       response.setHeader('allow', Object.keys(routes).join(', '));
       return sendError(response, 405, 'The method is not allowed for the requested URL.');
     }
-    const entity =
-      route.access === 'none'
-        ? { ...path, form: 'draft' as const }
-        : context.openTicket(headerOf(request, 'kr-ticket'), route.access);
-    if (entity.entityId !== path.entityId) throw new ServiceError('forbidden', 'Permission denied.');
-    await route.respond(request, response, path, entity);
+    if (route.access === 'none') return route.respond(response);
+    const ticket = context.openTicket(headerOf(request, 'kr-ticket'), route.access);
+    if (ticket.entityId !== path.entityId) throw new ServiceError('forbidden', 'Permission denied.');
+    await route.respond(request, response, ticket, path);
   };
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
-      const path = planePath(request.url ?? '');
+      const path = parseContentPath(request.url ?? '');
       nameRequest(request.method ?? '', `/${path.resource}`);
       if (path.resource === 'archive') return await answer(archiveRoutes, path, request, response);
       const uploadRoutes = path.uploadId === undefined ? allUploads : oneUpload;
@@ -107,7 +110,6 @@ function headerOf(request: IncomingMessage, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Whether the client has disconnected. */
 function isGone(request: IncomingMessage, response: ServerResponse): boolean {
   return response.destroyed || response.writableEnded || (request.destroyed && !request.complete);
 }

@@ -57,8 +57,8 @@ export function authoriseAction(context: LifecycleContext) {
               entityId: entity.id,
               parentId: entity.parent.id,
               form,
-              // Executing services use one name for reading either form.
-              actions: [...new Set([request.action, action, ...(isReading(action) ? ['read_files'] : [])])],
+              // The ticket names the form, so one action is enough to read the files of either.
+              actions: [action === 'read_draft_files' ? 'read_files' : action],
               sourceEntityId,
               ownerId: entity.parent.ownerId,
               managedBy: entity.parent.managedBy,
@@ -83,8 +83,6 @@ function actionOn(name: string, form: Form): EntityAction {
   if (!isOnEntity(name)) throw new ServiceError('invalid', `There is no action '${name}'.`);
   return name === 'read_files' && form === 'draft' ? 'read_draft_files' : name;
 }
-
-const isReading = (action: EntityAction): boolean => action === 'read_files' || action === 'read_draft_files';
 
 /** Links belong to the parent: any form that is there will do. */
 function formFor(entity: Entity, form: Form, audience: TicketAudience | undefined): EntityForm {

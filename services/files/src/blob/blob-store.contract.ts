@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import type { AppendOptions, BlobStore, ListedBlob } from './blob-store.ts';
 
-const ROOMY = { maxBytes: 1_000_000_000 };
+const ROOMY = { sizeHint: 1_000_000_000 };
 
 async function* chunks(...parts: (string | Uint8Array)[]) {
   for (const part of parts) yield Buffer.from(part);
@@ -15,13 +15,13 @@ async function* failing(...parts: string[]) {
 }
 
 const PART: Omit<AppendOptions, 'from'> = {
-  maxBytes: 1_000_000_000,
+  sizeHint: 1_000_000_000,
   durableEvery: Number.POSITIVE_INFINITY,
   onDurable: async () => {},
   beforeWrite: () => {},
 };
 
-const appended = (totalBytes: number) => ({ totalBytes, brokenBy: undefined });
+const appended = (totalBytes: number) => ({ totalBytes, sourceError: undefined });
 
 async function idsOf(listed: AsyncIterable<ListedBlob>): Promise<string[]> {
   const ids: string[] = [];
@@ -180,7 +180,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       const id = randomUUID();
       expect(await store.append(id, failing('ab', 'c'), { ...PART, from: 0 })).toEqual({
         totalBytes: 3,
-        brokenBy: new Error('the source broke'),
+        sourceError: new Error('the source broke'),
       });
       await store.append(id, chunks('d'), { ...PART, from: 3 });
       await store.complete(id, 4);

@@ -35,13 +35,13 @@ export function storeAway(cause: unknown): ServiceError {
 }
 
 /**
- * Stores the chunks of a source one after another. Returns the error of the source, if it failed.
+ * Stores the chunks of a source one after another. `sourceError` is the error of the source, if it failed.
  * @throws the error of `store`
  */
 export async function storeChunks(
   source: AsyncIterable<Uint8Array>,
   store: (chunk: Uint8Array) => Promise<void>,
-): Promise<unknown> {
+): Promise<{ sourceError?: unknown }> {
   let isStoring = false;
   try {
     for await (const chunk of source) {
@@ -49,10 +49,10 @@ export async function storeChunks(
       await store(chunk);
       isStoring = false;
     }
-    return undefined;
+    return {};
   } catch (error) {
     if (isStoring) throw error;
-    return error;
+    return { sourceError: error };
   }
 }
 
@@ -84,11 +84,14 @@ export interface UnfinishedWrite extends ListedBlob {
   remove(): Promise<void>;
 }
 
-/** Options for appending to an incomplete object. */
-export interface AppendOptions {
-  /** The most that the whole may have; it does not change while the object is incomplete. */
-  maxBytes: number;
-  /** The number of its bytes; later ones are dropped. */
+export interface SizeHint {
+  /** Upper bound of the size of the object in bytes, to choose part sizes. Not enforced: the caller limits the source. */
+  sizeHint: number;
+}
+
+/** Options for appending to an incomplete object. Its `sizeHint` never changes. */
+export interface AppendOptions extends SizeHint {
+  /** Offset of the first appended byte; the object is truncated to it. */
   from: number;
   /** The number of bytes after which received ones are made durable. */
   durableEvery: number;
@@ -102,19 +105,19 @@ export interface Appended {
   /** Bytes of the whole that would survive a power cut. */
   totalBytes: number;
   /** The error of the source, if it failed. */
-  brokenBy: unknown;
+  sourceError: unknown;
 }
 
 /** A store of bytes. Objects are named by UUIDs, written once and never changed. */
 export interface BlobStore {
   /**
-   * Stores the bytes of the source, at most `maxBytes`, with the memory of a few chunks. When it resolves the object survives a
+   * Stores the bytes of the source with the memory of a few chunks. When it resolves the object survives a
    * power cut; when it rejects nothing is left. A chunk is not used any more when the next is requested, here and below.
    * Returns the number of bytes.
    * @throws ServiceError `insufficient_storage`: the store is full
    * @throws the error of the source
    */
-  write(id: string, source: AsyncIterable<Uint8Array>, options: { maxBytes: number }): Promise<number>;
+  write(id: string, source: AsyncIterable<Uint8Array>, options: SizeHint): Promise<number>;
   /**
    * Appends to an incomplete object, which is created with its first bytes; one writer at a time. If the source fails, the
    * received bytes stay.

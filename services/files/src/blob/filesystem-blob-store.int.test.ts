@@ -22,9 +22,9 @@ async function* chunks(...parts: string[]) {
   for (const part of parts) yield Buffer.from(part);
 }
 
-const ROOMY = { maxBytes: 1_000 };
+const ROOMY = { sizeHint: 1_000 };
 const PART: AppendOptions = {
-  maxBytes: 1_000,
+  sizeHint: 1_000,
   from: 0,
   durableEvery: 3,
   onDurable: async () => {},

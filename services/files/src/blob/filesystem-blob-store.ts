@@ -40,7 +40,7 @@ const NEW_OR_OLD = constants.O_RDWR | constants.O_CREAT;
 /** Bytes after which a sync starts in the background, so that little is left for the final one. */
 const SYNC_EVERY_BYTES = 4_194_304;
 
-interface AppendToFileOptions extends Omit<AppendOptions, 'maxBytes'> {
+interface AppendToFileOptions extends Omit<AppendOptions, 'sizeHint'> {
   /** Called when all bytes of the source are written, before they are made durable. */
   beforeSync?: () => Promise<void> | undefined;
 }
@@ -73,21 +73,21 @@ export async function filesystemBlobStore(
   const storeIdPath = join(folder, 'store-id');
   /** Folders that would survive a power cut; at most 65,536. */
   const durable = new Set<string>();
-  let brokenBy: unknown;
+  let failedSync: unknown;
 
   const folderOf = (id: string) => join(objects, uuid(id).slice(0, 2), id.slice(2, 4));
   const incompleteOf = (id: string) => join(incomplete, uuid(id));
 
   function assertSound(): void {
-    if (brokenBy === undefined) return;
-    throw new ServiceError('unavailable', 'The storage of files is broken.', { cause: brokenBy });
+    if (failedSync === undefined) return;
+    throw new ServiceError('unavailable', 'The storage of files is broken.', { cause: failedSync });
   }
 
   /** @throws always, with a message for clients */
   function failed(error: unknown): never {
     const code = propertyOf(error, 'code');
     const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-    if (isFailedSync(error) && !isFull) brokenBy = error;
+    if (isFailedSync(error) && !isFull) failedSync = error;
     throw isFull ? storeFull(error) : error;
   }
 
@@ -98,7 +98,7 @@ export async function filesystemBlobStore(
     try {
       const file = await files.open(temporary, 'wx', 0o600);
       const written = await closing(file, () => appendToFile(file, source, AT_ONCE));
-      if (written.brokenBy !== undefined) throw written.brokenBy;
+      if (written.sourceError !== undefined) throw written.sourceError;
       await failpoint('files.sync.after');
       await moveDurably(temporary, target).catch(async (error: unknown) => {
         await discard(target);
@@ -271,10 +271,10 @@ async function appendToFile(
     } else if (totalBytes - (sync?.bytes ?? from) >= SYNC_EVERY_BYTES) await startSync();
   };
   try {
-    const brokenBy = await storeChunks(source, writeChunk);
-    if (brokenBy === undefined) await beforeSync?.();
+    const { sourceError } = await storeChunks(source, writeChunk);
+    if (sourceError === undefined) await beforeSync?.();
     await makeDurable();
-    return { totalBytes, brokenBy };
+    return { totalBytes, sourceError };
   } catch (error) {
     // An error of the disk has priority.
     await sync?.done;

@@ -27,7 +27,7 @@ async function* broken(...parts: string[]) {
   throw new Error('the line broke');
 }
 
-const ROOMY = { maxBytes: 1_000, beforeWrite: () => {} };
+const ROOMY = { sizeHint: 1_000, beforeWrite: () => {} };
 
 /** A client of a store, and the reports that it has received. */
 class Users {
@@ -57,7 +57,7 @@ class Users {
   }
 
   async put(store: BlobStore, content: string, id: string = randomUUID()): Promise<() => void> {
-    await store.write(id, chunks(...content.split(/(?=-)/)), { maxBytes: 1_000 });
+    await store.write(id, chunks(...content.split(/(?=-)/)), { sizeHint: 1_000 });
     return this.#stored(id, content);
   }
 
@@ -114,7 +114,7 @@ describe('a power cut', () => {
       users.put(one, ''),
       users.resumable(other),
     ]);
-    await expect(one.write(randomUUID(), broken('lost'), { maxBytes: 9 })).rejects.toThrow('broke');
+    await expect(one.write(randomUUID(), broken('lost'), { sizeHint: 9 })).rejects.toThrow('broke');
     const id = randomUUID();
     // No client receives these reports, as when the process dies before: they are cut off first.
     await one.append(id, chunks('other bytes'), {

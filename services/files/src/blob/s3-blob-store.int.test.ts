@@ -9,9 +9,9 @@ import { s3BlobStore } from './s3-blob-store.ts';
 import { openS3Bucket, type S3Bucket } from './s3-bucket.ts';
 
 const MIB = 1_048_576;
-const ROOMY = { maxBytes: 1_000_000_000 };
+const ROOMY = { sizeHint: 1_000_000_000 };
 const PART: Omit<AppendOptions, 'from'> = {
-  maxBytes: 1_000_000_000,
+  sizeHint: 1_000_000_000,
   durableEvery: Number.POSITIVE_INFINITY,
   onDurable: async () => {},
   beforeWrite: () => {},
@@ -76,7 +76,7 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
         const pieces = async function* () {
           for (let at = 0; at < size; at += 1_234_567) yield bytes.subarray(at, at + 1_234_567);
         };
-        expect(await store.write(id, pieces(), { maxBytes: size })).toBe(size);
+        expect(await store.write(id, pieces(), { sizeHint: size })).toBe(size);
         expect(md5(await contentOf(store, id))).toBe(md5(bytes));
         const blob = await store.open(id);
         const range = { start: size - 8 * MIB + 3, end: size - 2 };

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { failpoint } from '@kr/failpoint';
 import type { Logger } from '@kr/telemetry';
-import type { BlobStore, ByteRange, ListedBlob, OpenBlob, UnfinishedWrite } from './blob-store.ts';
+import type { BlobStore, ByteRange, ListedBlob, OpenBlob, SizeHint, UnfinishedWrite } from './blob-store.ts';
 import { MissingObject } from './blob-store.ts';
 import { type ListedUpload, type S3Bucket, statusOf } from './s3-bucket.ts';
 import { incompleteObjects } from './s3-incomplete-objects.ts';
@@ -37,11 +37,11 @@ export function s3BlobStore({ bucket, logger }: S3BlobStoreDeps): BlobStore {
   async function write(
     id: string,
     source: AsyncIterable<Uint8Array>,
-    { maxBytes }: { maxBytes: number },
+    { sizeHint }: SizeHint,
   ): Promise<number> {
     const key = objectKey(id);
     const origin = randomUUID();
-    const buffered = partBuffer(partSize(maxBytes));
+    const buffered = partBuffer(partSize(sizeHint));
     const parts = partsUpload(bucket, { key, origin });
     let sizeBytes = 0;
     try {

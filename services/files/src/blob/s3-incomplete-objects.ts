@@ -21,11 +21,11 @@ export function incompleteObjects(bucket: S3Bucket) {
   async function append(
     id: string,
     source: AsyncIterable<Uint8Array>,
-    { maxBytes, from, durableEvery, onDurable, beforeWrite }: AppendOptions,
+    { sizeHint, from, durableEvery, onDurable, beforeWrite }: AppendOptions,
   ): Promise<Appended> {
     const moments = await listMoments(bucket, id);
     const started = await begin(id, moments, from);
-    const buffered = partBuffer(partSize(maxBytes), started.tail);
+    const buffered = partBuffer(partSize(sizeHint), started.tail);
     let { moment } = started;
     const parts = partsUpload(bucket, {
       key: objectKey(id),
@@ -72,9 +72,9 @@ export function incompleteObjects(bucket: S3Bucket) {
       saved = { key, bytes: totalBytes };
     };
     try {
-      const brokenBy = await storeChunks(source, addChunk);
+      const { sourceError } = await storeChunks(source, addChunk);
       await makeDurable();
-      return { totalBytes, brokenBy };
+      return { totalBytes, sourceError };
     } finally {
       await parts.ended();
     }

@@ -29,7 +29,7 @@ export interface MomentKey extends Pick<Moment, 'totalBytes' | 'partsBytes'> {
 
 const KEY = /^incomplete\/(?<id>[^/]+)\/(?<total>\d{16})-(?<parts>\d{16})$/;
 
-/** Undefined where the key is none of ours. */
+/** Undefined if the key has another form. */
 export function momentOfKey(key: string): MomentKey | undefined {
   const { id, total, parts } = KEY.exec(key)?.groups ?? {};
   return id === undefined ? undefined : { id, key, totalBytes: Number(total), partsBytes: Number(parts) };

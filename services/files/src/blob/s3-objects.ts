@@ -7,7 +7,7 @@ export function objectKey(id: string): string {
   return OBJECTS + uuid(id);
 }
 
-/** Undefined where the key is none of ours. */
+/** Undefined if the key has another form. */
 export function objectOfKey(key: string): string | undefined {
   const id = key.slice(OBJECTS.length);
   return key.startsWith(OBJECTS) && isUuid(id) ? id : undefined;

@@ -162,7 +162,7 @@ describe('a store', () => {
   async function holds(content: string, { isNamed }: { isNamed: boolean }): Promise<string> {
     const id = randomUUID();
     const store = await filesystemBlobStore(folder, STORE_DEPS);
-    await store.write(id, source(content), { maxBytes: 100 });
+    await store.write(id, source(content), { sizeHint: 100 });
     if (isNamed)
       await files.sql.query(
         `insert into object (id, size, md5, sha256, crc32, created_at) values ($1, $2, $3, $4, 0, now())`,
@@ -186,7 +186,7 @@ describe('a store', () => {
 
   test('that is new gets its id before it is used, once, by all processes alike', async () => {
     const stores = await Promise.all([storeOf(folder), storeOf(folder), storeOf(folder)]);
-    await Promise.all(stores.map((store) => store.write(randomUUID(), source('x'), { maxBytes: 1 })));
+    await Promise.all(stores.map((store) => store.write(randomUUID(), source('x'), { sizeHint: 1 })));
     const { id, claimed_at: claimedAt } = await identity();
     expect([await readFile(idFile(), 'utf8'), claimedAt]).toEqual([`${id}\n`, expect.any(Date)]);
     expect(logged).toEqual([]);
@@ -290,7 +290,7 @@ describe('a store', () => {
     await store.check();
     await rm(join(folder, 'objects'), { recursive: true });
     await expect(store.open(id)).rejects.toMatchObject(AWAY);
-    await expect(store.write(randomUUID(), source('x'), { maxBytes: 1 })).rejects.toMatchObject(AWAY);
+    await expect(store.write(randomUUID(), source('x'), { sizeHint: 1 })).rejects.toMatchObject(AWAY);
   });
 
   test('whose id may not be durable gets it again before it is relied on', async () => {
@@ -383,7 +383,7 @@ describe('a store', () => {
         garbageGraceMs: 1,
       };
       const part = {
-        maxBytes: 9,
+        sizeHint: 9,
         from: 0,
         durableEvery: 9,
         onDurable: async () => {},
@@ -391,7 +391,7 @@ describe('a store', () => {
       };
       for (const use of [
         () => store.check(),
-        () => store.write(randomUUID(), source('x'), { maxBytes: 1 }),
+        () => store.write(randomUUID(), source('x'), { sizeHint: 1 }),
         () => store.append(randomUUID(), source('x'), part),
         () => store.complete(randomUUID(), 1),
         () => store.open(id),

@@ -12,7 +12,7 @@ type ChangeBucketDeps = { database: SqlDatabase } & Pick<
 >;
 
 /** One file of one entity. */
-export interface FileName {
+export interface FileRef {
   entityId: string;
   key: string;
 }
@@ -104,7 +104,7 @@ export const FILE_STATE = `
  */
 export function blockingPublication(
   { bucketState, publicationId, entryState }: FileState,
-  file: FileName,
+  file: FileRef,
 ): string | undefined {
   if (bucketState !== null && bucketState !== 'open')
     return publicationOf({ state: bucketState, publicationId });
@@ -112,7 +112,7 @@ export function blockingPublication(
   return undefined;
 }
 
-function assertPending(state: FileState['entryState'], { entityId, key }: FileName): void {
+function assertPending(state: FileState['entryState'], { entityId, key }: FileRef): void {
   if (state === null) throw noSuchFile(entityId, key);
   if (state === 'completed')
     throw new ServiceError('invalid', 'The file upload transfer failed, please try again.', {
@@ -122,17 +122,17 @@ function assertPending(state: FileState['entryState'], { entityId, key }: FileNa
 }
 
 /** @throws ServiceError `not_found`: no file can have that name, because Postgres cannot store it */
-export function assertStorable({ entityId, key }: FileName): void {
+export function assertStorable({ entityId, key }: FileRef): void {
   if (key.includes('\0') || entityId.includes('\0')) throw noSuchFile(entityId, key);
 }
 
-export async function findFileState(sql: Sql, file: FileName): Promise<FileState> {
+export async function findFileState(sql: Sql, file: FileRef): Promise<FileState> {
   assertStorable(file);
   const [state] = await sql.$queryRawUnsafe<[FileState]>(FILE_STATE, file.entityId, file.key);
   return state;
 }
 
 /** Checks an entry whose bucket is checked or locked. @throws ServiceError `not_found`, `invalid` as `blockingPublication` does */
-export async function checkPending(sql: Sql, file: FileName): Promise<void> {
+export async function checkPending(sql: Sql, file: FileRef): Promise<void> {
   assertPending((await findFileState(sql, file)).entryState, file);
 }

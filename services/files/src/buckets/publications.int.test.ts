@@ -41,7 +41,7 @@ const IMMUTABLE = {
 async function everyWrite(entityId: string, key: string) {
   const ticket = files.ticket(entityId);
   const put = await files.put(entityId, key, 'late bytes');
-  const { message } = JSON.parse(String(put.body));
+  const { message, code } = JSON.parse(String(put.body));
   return {
     start: await refusalOf(files.start(entityId, `late-${key}`)),
     commit: await refusalOf(files.client.commitUpload({ ticket, key }, GATEWAY)),
@@ -56,7 +56,7 @@ async function everyWrite(entityId: string, key: string) {
         GATEWAY,
       ),
     ),
-    put: [put.status, message, put.headers['retry-after'], put.headers['kr-error-code']],
+    put: [put.status, message, put.headers['retry-after'], code],
   };
 }
 

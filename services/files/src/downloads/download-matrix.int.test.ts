@@ -201,10 +201,8 @@ beforeAll(async () => {
 });
 afterAll(() => files.stop());
 
-const ACTION: Record<string, string> = { draft: 'read_draft_files', published: 'read_files' };
-
 function ask(method: string, entityId: string, key: string, headers: Record<string, string>) {
-  const ticket = files.ticket(entityId, [ACTION[entityId] ?? '']);
+  const ticket = files.ticket(entityId, ['read_files']);
   return files.get(entityId, key, { 'kr-ticket': ticket, ...headers }, method);
 }
 

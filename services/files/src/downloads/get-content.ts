@@ -46,7 +46,7 @@ const PUBLISHED_MS = 1_000;
  */
 export function getContent(deps: FilesContext): Respond<BytesPath> {
   const published = new LRUCache<string, FileEntry>({ max: 5_000, ttl: PUBLISHED_MS });
-  return async (request, response, { entityId, key }, { form }) => {
+  return async (request, response, { entityId, form }, { key }) => {
     const name = `${entityId}/${key}`;
     const entry = published.get(name) ?? (await findFile(deps.database, entityId, key));
     if (entry === undefined || !entry.isCompleted || entry.content === null) throw noSuchFile(entityId, key);

@@ -36,7 +36,8 @@ export class DamagedContent extends Error {
 }
 
 /**
- * All bytes of an object, the last of them only when all are known to be what was stored: by the sha256. It fails with DamagedContent before them, so that no reader takes for whole what is not.
+ * All bytes of an object. The last ones are sent after the sha256 of the whole is verified. If it differs, the stream fails
+ * with `DamagedContent` before them, so that no reader receives a damaged object as complete.
  */
 export function verifiedBytes(bytes: Readable, content: FileContent): Readable {
   return Readable.from(checked(bytes, content), { highWaterMark: 1 });

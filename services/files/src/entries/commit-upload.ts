@@ -18,7 +18,7 @@ const COMPLETE = `
  * @throws ServiceError
  *   - `not_found`: no such file
  *   - `invalid`: no content has arrived
- *   - what `changeBucket` throws
+ *   - the errors of `changeBucket`
  */
 export function commitUpload(deps: FilesContext): Rpc<'CommitUpload'> {
   return async ({ ticket, key }, { principal }) => {

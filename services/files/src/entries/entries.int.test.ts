@@ -299,7 +299,6 @@ describe('an import', () => {
 describe('a ticket', () => {
   test.each([
     ['read_files', 'no refusal', 'Permission denied.'],
-    ['read_draft_files', 'no refusal', 'Permission denied.'],
     ['write_files', 'no refusal', 'no refusal'],
     ['manage_links', 'Permission denied.', 'Permission denied.'],
   ])('for %s: list %s, start %s', async (action, list, start) => {

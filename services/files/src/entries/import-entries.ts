@@ -24,7 +24,7 @@ const IMPORT = `
  * @throws ServiceError
  *   - `not_found`: the ticket names no source, because there is no earlier version
  *   - `invalid`: the bucket has entries
- *   - what `changeBucket` throws
+ *   - the errors of `changeBucket`
  */
 export function importEntries(deps: FilesContext): Rpc<'ImportEntries'> {
   return async ({ ticket, creationKey }, { principal }) => {

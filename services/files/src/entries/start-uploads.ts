@@ -39,7 +39,7 @@ interface Start {
  *
  * @throws ServiceError
  *   - `invalid`: a key that is bad, taken, or named twice; metadata that is no object; too many files
- *   - what `changeBucket` throws
+ *   - the errors of `changeBucket`
  */
 export function startUploads(deps: FilesContext): Rpc<'StartUploads'> {
   return async ({ ticket, entries, creationKey }, { principal }) => {

@@ -17,20 +17,23 @@ export interface ArchivePath {
   entityId: string;
 }
 
-/** Answers a request whose ticket was verified. */
+/** Answers a request whose ticket was verified and names the entity of the path. */
 export type Respond<Path> = (
   request: IncomingMessage,
   response: ServerResponse,
-  path: Path,
-  entity: TicketEntity,
+  ticket: TicketEntity,
+  path: Omit<Path, 'entityId'>,
 ) => Promise<void>;
+
+/** Answers a request that needs no ticket. */
+export type RespondToAnyone = (response: ServerResponse) => void;
 
 /**
  * The target of `/content/{entityId}/{key}`, `/uploads/{entityId}/{key}`, `/uploads/{entityId}/{key}/{uploadId}` or
  * `/archive/{entityId}`, with percent-encoded parts.
  * @throws ServiceError `not_found`: another path
  */
-export function planePath(url: string): BytesPath | ArchivePath {
+export function parseContentPath(url: string): BytesPath | ArchivePath {
   const [root, resource, ...parts] = (url.split('?')[0] ?? '').split('/');
   const [entityId = '', key, uploadId] = decoded(parts);
   if (root === '' && entityId !== '') {

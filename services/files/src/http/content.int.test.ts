@@ -279,7 +279,7 @@ describe('an upload', () => {
   });
 
   test.each([
-    ['read_draft_files', 'ticket-0001', 403, 'Permission denied.'],
+    ['read_files', 'ticket-0001', 403, 'Permission denied.'],
     ['write_files', 'ticket-0002', 403, 'Permission denied.'],
   ])('with a ticket to %s of %s is refused', async (action, entityId, status, message) => {
     await files.start('ticket-0001', `${action}.txt`);

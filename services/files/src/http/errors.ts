@@ -41,7 +41,7 @@ export function respondError(
 }
 
 /** Answers a request before the end of its body, and reads no more of it. */
-export function breakOff(
+export function answerAndClose(
   request: IncomingMessage,
   response: ServerResponse,
   reason: ServiceError | HttpRefusal,
@@ -88,7 +88,6 @@ export function sendError(
     }),
   );
   if (retryAfterMs !== undefined) response.setHeader('retry-after', Math.ceil(retryAfterMs / 1_000));
-  if (code !== undefined) response.setHeader('kr-error-code', code);
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length });
   response.end(body);
 }

@@ -344,7 +344,7 @@ function describeInS3(server: TestS3): void {
     const source = (async function* () {
       yield changed;
     })();
-    await blobs.write(other?.fileId ?? '', source, { maxBytes: 10_000_000 });
+    await blobs.write(other?.fileId ?? '', source, { sizeHint: 10_000_000 });
     const report = await checked(client);
     expect(damages(report)).toEqual({ [other?.fileId ?? '']: 'corrupt', [gone?.fileId ?? '']: 'missing' });
     expect(report.finished?.objects).toBe('3');

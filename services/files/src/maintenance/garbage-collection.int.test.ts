@@ -66,7 +66,7 @@ describe('the collection', () => {
 
   test('removes bytes without a row once they are old', async () => {
     const before = await files.storedFiles();
-    await deps.blobs.write(randomUUID(), (async function* () {})(), { maxBytes: 1 });
+    await deps.blobs.write(randomUUID(), (async function* () {})(), { sizeHint: 1 });
     at = new Date();
     expect((await removeUnreferencedBlobs(deps)).count).toBe(0);
     later(25 * HOUR_MS);

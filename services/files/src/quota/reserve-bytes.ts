@@ -4,14 +4,14 @@ import {
   assertStorable,
   blockingPublication,
   FILE_STATE,
-  type FileName,
+  type FileRef,
   type FileState,
   retryAfterPublication,
 } from '../buckets/change-bucket.ts';
 import type { FilesContext } from '../context.ts';
 
 /** The upload `id` into a file needs `needed` bytes and takes at most `requested`. */
-interface BytesRequest extends FileName {
+interface BytesRequest extends FileRef {
   id: string;
   needed: number;
   requested: number;
@@ -43,7 +43,7 @@ function allowanceValues(
 }
 
 /** The granted bytes. @throws ServiceError `too_large` (`entity_quota_exceeded`, `user_quota_exceeded`) */
-async function grantedBytes(
+async function grantedOrThrow(
   sql: Sql,
   { garbageGraceMs, maxBytesPerEntity }: FilesContext,
   { ownerId, leftOfEntity, leftOfUser, userLimit, granted }: Allowance,
@@ -84,7 +84,7 @@ function minuteAfter(instant: Date, ms: number): string {
 export interface Reservation {
   /**
    * Reserves more when the received bytes exceed the reserved ones.
-   * @throws ServiceError `too_large` as `grantedBytes` does
+   * @throws ServiceError `too_large` as `grantedOrThrow` does
    */
   extend(receivedBytes: number): Promise<void>;
   /** Deletes it after a failure. True if the bytes were certainly not attached: then nothing else refers to them. */
@@ -99,7 +99,7 @@ const RENEW_EVERY_MS = 60_000;
 const STEP_BYTES = 16_777_216;
 
 /** One PUT into a file. */
-export interface Put extends FileName {
+export interface Put extends FileRef {
   objectId: string;
   /** Undefined if the client has not declared the length. */
   declaredBytes: number | undefined;
@@ -109,9 +109,9 @@ export interface Put extends FileName {
 
 /**
  * Reserves bytes for a PUT, if the file is pending.
- * @throws ServiceError the errors of `blockingPublication`, of `retryAfterPublication`, and `too_large` as `grantedBytes` does
+ * @throws ServiceError the errors of `blockingPublication`, of `retryAfterPublication`, and `too_large` as `grantedOrThrow` does
  */
-export async function reserveBytes(
+export async function reserveForPut(
   deps: FilesContext,
   { objectId: id, declaredBytes, ownerId, entityId, key }: Put,
 ): Promise<Reservation> {
@@ -119,21 +119,23 @@ export async function reserveBytes(
   const expiry = () => new Date(now().getTime() + LIFE_MS);
   assertStorable({ entityId, key });
 
-  const reserve = (needed: number, requested: number, { isFirst }: { isFirst: boolean }): Promise<number> =>
-    retryAfterPublication(finishPublications, async () => {
-      const request = { entityId, key, id, needed, requested };
-      const values = () => [...allowanceValues(deps, request), isFirst, expiry()];
-      const [row] = await quotaMutex(ownerId ?? entityId, () =>
-        database.$queryRawUnsafe<[FileState & Allowance]>(RESERVE, ...values()),
-      );
-      // Later, the statement that attaches the bytes checks the file.
-      const sealedBy = isFirst ? blockingPublication(row, request) : undefined;
-      return sealedBy === undefined
-        ? { value: await grantedBytes(database, deps, row, request) }
-        : { sealedBy };
-    });
+  const reserve = async (request: BytesRequest, { isFirst }: { isFirst: boolean }): Promise<ReserveRow> => {
+    const values = () => [...allowanceValues(deps, request), isFirst, expiry()];
+    const [row] = await quotaMutex(ownerId ?? entityId, () =>
+      database.$queryRawUnsafe<[ReserveRow]>(RESERVE, ...values()),
+    );
+    return row;
+  };
 
-  let reserved = await reserve(declaredBytes ?? 0, declaredBytes ?? STEP_BYTES, { isFirst: true });
+  const file = { entityId, key, id };
+  const first = { ...file, needed: declaredBytes ?? 0, requested: declaredBytes ?? STEP_BYTES };
+  let reserved = await retryAfterPublication(finishPublications, async () => {
+    const row = await reserve(first, { isFirst: true });
+    const sealedBy = blockingPublication(row, first);
+    return sealedBy === undefined
+      ? { value: await grantedOrThrow(database, deps, row, first) }
+      : { sealedBy };
+  });
   const renewal = setInterval(() => {
     // If the reservation has expired, its bytes are not attached.
     database
@@ -143,7 +145,10 @@ export async function reserveBytes(
 
   return {
     extend: async (received) => {
-      if (received > reserved) reserved = await reserve(received, received + STEP_BYTES, { isFirst: false });
+      if (received <= reserved) return;
+      const more = { ...file, needed: received, requested: received + STEP_BYTES };
+      // The statement that attaches the bytes checks the file again.
+      reserved = await grantedOrThrow(database, deps, await reserve(more, { isFirst: false }), more);
     },
     release: async () => {
       try {
@@ -156,6 +161,12 @@ export async function reserveBytes(
     stopRenewal: () => clearInterval(renewal),
   };
 }
+
+/**
+ * A row of `RESERVE`. If the first one of a PUT finds the file not pending, or its bucket not open, the columns of the
+ * allowance are null, and `blockingPublication` must be called before they are read.
+ */
+type ReserveRow = FileState & Allowance;
 
 /**
  * One statement, so that a PUT waits for the database once before its bytes: `$9` whether it is the first, `$10` the expiry. Its
@@ -183,22 +194,22 @@ const RESERVE = `
   from file left join allowance on true`;
 
 /** A resumable upload into a file. */
-type UploadName = FileName & { id: string; ownerId: string | null };
+type UploadRef = FileRef & { id: string; ownerId: string | null };
 
 /**
  * Reserves the length of a resumable upload, in the transaction of `save`, until it is finished, expires or is deleted.
  * @param lengthBytes null if it is declared later; until then `reserveMore` reserves step by step
- * @throws ServiceError `too_large` as `grantedBytes` does
+ * @throws ServiceError `too_large` as `grantedOrThrow` does
  */
 export async function reserveForUpload<Result>(
   deps: FilesContext,
-  upload: UploadName & { lengthBytes: number | null },
+  upload: UploadRef & { lengthBytes: number | null },
   save: (tx: Sql) => Promise<Result>,
 ): Promise<Result> {
   const needed = upload.lengthBytes ?? 0;
-  return afterOthers(deps, upload, async (tx) => {
+  return ownerTransaction(deps, upload, async (tx) => {
     const saved = await save(tx);
-    await grantBytes(tx, deps, { ...upload, needed, requested: needed });
+    await callGrantBytes(tx, deps, { ...upload, needed, requested: needed });
     return saved;
   });
 }
@@ -206,30 +217,30 @@ export async function reserveForUpload<Result>(
 /**
  * Reserves bytes for an upload of unknown length, of which `needed` bytes have arrived: these, and more if available.
  * @returns the number of reserved bytes
- * @throws ServiceError `too_large` as `grantedBytes` does
+ * @throws ServiceError `too_large` as `grantedOrThrow` does
  */
-export async function reserveMore(deps: FilesContext, upload: UploadName, needed: number): Promise<number> {
-  return afterOthers(deps, upload, async (tx) => {
+export async function reserveMore(deps: FilesContext, upload: UploadRef, needed: number): Promise<number> {
+  return ownerTransaction(deps, upload, async (tx) => {
     await tx.$queryRawUnsafe('select from upload where id = $1 for update', upload.id);
     const requested = Math.max(needed, Math.min(needed + STEP_BYTES, deps.maxFileBytes));
-    const reserved = await grantBytes(tx, deps, { ...upload, needed, requested });
+    const reserved = await callGrantBytes(tx, deps, { ...upload, needed, requested });
     await tx.$executeRawUnsafe('update upload set reserved = $2 where id = $1', upload.id, reserved);
     return reserved;
   });
 }
 
-async function grantBytes(tx: Sql, deps: FilesContext, request: BytesRequest): Promise<number> {
+async function callGrantBytes(tx: Sql, deps: FilesContext, request: BytesRequest): Promise<number> {
   const [allowance] = await tx.$queryRawUnsafe<[Allowance]>(
     `select ${ALLOWANCE} from grant_bytes($1, $2, $3, $4, $5, $6, $7, $8)`,
     ...allowanceValues(deps, request),
   );
-  return grantedBytes(tx, deps, allowance, request);
+  return grantedOrThrow(tx, deps, allowance, request);
 }
 
 /** In a transaction that begins when no other upload of the owner waits in this process. */
-function afterOthers<Result>(
+function ownerTransaction<Result>(
   { database, quotaMutex }: FilesContext,
-  { entityId, ownerId }: UploadName,
+  { entityId, ownerId }: UploadRef,
   run: (tx: Sql) => Promise<Result>,
 ): Promise<Result> {
   return quotaMutex(ownerId ?? entityId, () => database.$transaction(run));

@@ -29,7 +29,7 @@ async function findUserQuota({ database, maxBytesPerUser }: FilesContext, userId
 }
 
 /**
- * RPC ReadQuota. A user without files uses nothing; who they are, this service does not know.
+ * RPC ReadQuota. A user without files, or an unknown one, uses nothing: this service knows no users.
  *
  * @throws ServiceError
  *   - `forbidden`: the caller is neither a service nor an operator

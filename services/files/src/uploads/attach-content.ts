@@ -4,7 +4,7 @@ import type { BlobStore } from '../blob/blob-store.ts';
 import type { Digests } from '../blob/content-hash.ts';
 import {
   blockingPublication,
-  type FileName,
+  type FileRef,
   findFileState,
   retryAfterPublication,
 } from '../buckets/change-bucket.ts';
@@ -70,7 +70,7 @@ export type AttachedEntry = Pick<FileEntry, 'key' | 'createdAt' | 'updatedAt' | 
  */
 export async function attachContent(
   { database, blobs, finishPublications, now, newId }: FilesContext,
-  { entityId, key }: FileName,
+  { entityId, key }: FileRef,
   { objectId, sizeBytes, md5, sha256, crc32 }: StoredBytes,
   claim: UploadClaim,
 ): Promise<AttachedEntry> {

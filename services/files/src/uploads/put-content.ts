@@ -4,8 +4,8 @@ import type { FilesContext } from '../context.ts';
 import { fileTooLarge } from '../file-errors.ts';
 import { bufferedBody } from '../http/body.ts';
 import type { BytesPath, Respond } from '../http/content-path.ts';
-import { breakOff, stalled } from '../http/errors.ts';
-import { type Put, reserveBytes } from '../quota/reserve-bytes.ts';
+import { answerAndClose, stalled } from '../http/errors.ts';
+import { type Put, reserveForPut } from '../quota/reserve-bytes.ts';
 import { type AttachedEntry, attachContent, attachStatement } from './attach-content.ts';
 
 /**
@@ -14,13 +14,13 @@ import { type AttachedEntry, attachContent, attachStatement } from './attach-con
  *
  * @throws ServiceError
  *   - `not_found`: no such file
- *   - `invalid`: completed already, or not as long as declared
- *   - `too_large`: over the limit of a file, or what is left of the quota of its entity or of the entity's owner
+ *   - `invalid`: completed already
+ *   - `too_large`: over the limit of a file, or over the remaining quota of its entity or of the entity's owner
  *   - `insufficient_storage`
- *   - what `changeBucket` throws, before the bytes are read or after
+ *   - the errors of `blockingPublication` and `retryAfterPublication`, before or after the bytes
  */
 export function putContent(deps: FilesContext): Respond<BytesPath> {
-  return async (request, response, { entityId, key }, { ownerId = null }) => {
+  return async (request, response, { entityId, ownerId = null }, { key }) => {
     const length = request.headers['content-length'];
     const declaredBytes = length === undefined ? undefined : Number(length);
     if (declaredBytes !== undefined && declaredBytes > deps.maxFileBytes)
@@ -42,8 +42,8 @@ async function store(
   put: Put,
 ): Promise<AttachedEntry> {
   const { objectId, declaredBytes } = put;
-  const { maxFileBytes, blobs, logger } = deps;
-  const reservation = await reserveBytes(deps, put);
+  const { maxFileBytes, blobs, buffers, progress, logger } = deps;
+  const reservation = await reserveForPut(deps, put);
   const hash = deps.newHash(declaredBytes);
   const admit = async (totalBytes: number) => {
     if (totalBytes > maxFileBytes) throw fileTooLarge(maxFileBytes);
@@ -51,13 +51,9 @@ async function store(
   };
   try {
     if (request.headers.expect !== undefined) response.writeContinue();
-    const onStall = () => breakOff(request, response, stalled());
-    const bytes = bufferedBody(request, { ...deps, onStall, admit, hash });
-    const sizeBytes = await blobs.write(objectId, bytes, { maxBytes: declaredBytes ?? maxFileBytes });
-    if (declaredBytes !== undefined && sizeBytes !== declaredBytes)
-      throw new ServiceError('invalid', 'Content-Length does not match file size.', {
-        code: 'file_size_mismatch',
-      });
+    const onStall = () => answerAndClose(request, response, stalled());
+    const bytes = bufferedBody(request, { buffers, progress, onStall, admit, hash });
+    const sizeBytes = await blobs.write(objectId, bytes, { sizeHint: declaredBytes ?? maxFileBytes });
     const stored = { objectId, sizeBytes, ...(await hash.digests()) };
     return await attachContent(deps, put, stored, {
       statement: ATTACH,

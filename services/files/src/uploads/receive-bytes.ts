@@ -85,15 +85,15 @@ export async function receiveBytes(
 
   let isSaved = false;
   try {
-    const { totalBytes, brokenBy } = await deps.blobs.append(id, bytes, {
-      maxBytes,
+    const { totalBytes, sourceError } = await deps.blobs.append(id, bytes, {
+      sizeHint: maxBytes,
       from,
       durableEvery: checksum === undefined ? SAVE_EVERY_BYTES : Number.POSITIVE_INFINITY,
       onDurable: async (bytes) => void (await save(bytes, { endsLease: false })),
       beforeWrite: lease.assertValid,
     });
-    const isRefused = brokenBy instanceof ServiceError;
-    if (isRefused || (brokenBy !== undefined && checksum !== undefined)) throw brokenBy;
+    const isRefused = sourceError instanceof ServiceError;
+    if (isRefused || (sourceError !== undefined && checksum !== undefined)) throw sourceError;
     if (checksum !== undefined && check?.digest().equals(checksum.digest) === false)
       // The status is that of the protocol (tus 1.0, checksum extension).
       throw new HttpRefusal(460, 'The bytes do not match Upload-Checksum.', { code: 'checksum_mismatch' });
@@ -104,7 +104,7 @@ export async function receiveBytes(
     if (hash === undefined) deps.hashes.forget(id);
     else deps.hashes.store(id, totalBytes, hash);
     isSaved = true;
-    if (brokenBy !== undefined) throw brokenBy;
+    if (sourceError !== undefined) throw sourceError;
     return grown;
   } finally {
     if (!isSaved) hash?.drop();

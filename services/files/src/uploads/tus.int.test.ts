@@ -212,7 +212,7 @@ describe('a resumable upload', () => {
     const path = await create('tus-rights', 'a.bin', 11);
     const tickets = {
       none: '',
-      reader: files.ticket('tus-rights', ['read_draft_files']),
+      reader: files.ticket('tus-rights', ['read_files']),
       stranger: files.ticket('tus-whole1'),
     };
     const statuses: Record<string, number[]> = {};

@@ -15,8 +15,8 @@ import { checkChangeable } from '../buckets/change-bucket.ts';
 import type { FilesContext } from '../context.ts';
 import { invalidField } from '../file-errors.ts';
 import { type BodyReader, bufferedBody } from '../http/body.ts';
-import type { BytesPath, Respond } from '../http/content-path.ts';
-import { breakOff, HttpRefusal, stalled } from '../http/errors.ts';
+import type { BytesPath, Respond, RespondToAnyone } from '../http/content-path.ts';
+import { answerAndClose, HttpRefusal, stalled } from '../http/errors.ts';
 import { beginUpload, declareLength, terminateUpload } from './begin-upload.ts';
 import { finishIfComplete, receiveBytes, type UploadChecksum } from './receive-bytes.ts';
 import { noSuchUpload, type Upload, uploadTooLarge } from './upload.ts';
@@ -148,9 +148,9 @@ class RequestedUpload extends DataStore implements Locker {
   /** The bytes of the request. When another request needs the lease they end, and the request is answered. */
   #body(reader: BodyReader): AsyncIterable<Uint8Array> {
     const { request, response } = this.#request;
-    this.#leasedUpload().lease.onRequested((reason) => breakOff(request, response, reason));
+    this.#leasedUpload().lease.onRequested((reason) => answerAndClose(request, response, reason));
     if (request.headers.expect !== undefined) response.writeContinue();
-    const onStall = () => breakOff(request, response, stalled());
+    const onStall = () => answerAndClose(request, response, stalled());
     return bufferedBody(request, { ...this.#deps, ...reader, onStall });
   }
 
@@ -168,8 +168,8 @@ class RequestedUpload extends DataStore implements Locker {
 }
 
 /** OPTIONS /uploads/…: the supported parts of the protocol. */
-export function tusCapabilities({ maxFileBytes }: Pick<FilesContext, 'maxFileBytes'>): Respond<BytesPath> {
-  return async (_request, response) => {
+export function tusCapabilities({ maxFileBytes }: Pick<FilesContext, 'maxFileBytes'>): RespondToAnyone {
+  return (response) => {
     response.writeHead(204, {
       'tus-resumable': VERSION,
       'tus-version': VERSION,
@@ -187,7 +187,7 @@ export function tusCapabilities({ maxFileBytes }: Pick<FilesContext, 'maxFileByt
  * @throws ServiceError, HttpRefusal refusals of the protocol, the bucket or the storage
  */
 export function answerTus(deps: FilesContext): Respond<BytesPath> {
-  return async (request, response, { entityId, key, uploadId }, { ownerId = null }) => {
+  return async (request, response, { entityId, ownerId = null }, { key, uploadId }) => {
     response.setHeader('tus-resumable', VERSION);
     const headers = headersFor(request);
     const checksum = uploadChecksum(request.headers['upload-checksum']?.toString());

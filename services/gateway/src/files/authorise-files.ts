@@ -15,10 +15,8 @@ export interface FilesDeps extends EntityDeps {
   fileAccess: ResponseCache['fileAccess'];
 }
 
-const ACTION = {
-  draft: { read: 'read_draft_files', write: 'write_files', import: 'import_files' },
-  published: { read: 'read_files', write: 'write_files', import: 'import_files' },
-} as const satisfies Record<Form, Record<FilesAction, string>>;
+/** The actions of the policy table. The entity's service distinguishes forms. */
+const ACTION = { read: 'read_files', write: 'write_files', import: 'import_files' } as const;
 
 /**
  * Requests a ticket for the files service from the entity's service, which decides about access. Anonymous readers of published
@@ -48,7 +46,7 @@ function requestTicket(
   call: Call,
 ): Promise<AuthoriseResponse__Output> {
   return clients.lifecycle[kind].authorise(
-    { id: param(call, 'id'), form: FORM_NAMES[form], action: ACTION[form][action] },
+    { id: param(call, 'id'), form: FORM_NAMES[form], action: ACTION[action] },
     call.principal,
     { signal: call.signal },
   );

@@ -69,7 +69,7 @@ describe('files', () => {
           order: ['a.txt'],
         },
       },
-      ['e7vvn-90a62 FORM_DRAFT read_draft_files'],
+      ['e7vvn-90a62 FORM_DRAFT read_files'],
     ]);
   });
 
@@ -212,6 +212,41 @@ describe('content', () => {
       },
     ]);
   });
+
+  test.each([
+    { body: 'short', answers: [400], received: 'aborted' },
+    { body: 'of the size', answers: [200], received: 'of the size' },
+    { body: 'of the size and more', answers: [200, 400], received: 'of the size' },
+  ])(
+    'of 11 declared bytes, sent as “$body”, is answered by $answers',
+    async ({ body, answers, received }) => {
+      const file = {
+        key: 'a',
+        created: '2026-11-21T06:54:43Z',
+        updated: '2026-11-21T06:54:43Z',
+        status: 'pending',
+      };
+      const arrived = Promise.withResolvers<void>();
+      const got = Promise.withResolvers<string>();
+      gateway.script.content = async (request, response) => {
+        arrived.resolve();
+        got.resolve(await text(request).catch(() => 'aborted'));
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(file));
+      };
+      const { hostname, port } = new URL(gateway.baseUrl);
+      const socket = connect(Number(port), hostname);
+      socket.write(
+        `PUT ${DRAFT}/a/content HTTP/1.1\r\nhost: h\r\nauthorization: Bearer ${token}\r\n` +
+          `content-type: application/octet-stream\r\ncontent-length: 11\r\n\r\n${body}`,
+      );
+      await arrived.promise;
+      socket.end();
+      const statuses = [...(await text(socket)).matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) =>
+        Number(status),
+      );
+      expect([statuses, await got.promise]).toEqual([answers, received]);
+    },
+  );
 
   test('of another type than bytes is refused before a service is called', async () => {
     const { status, body } = await ask(`${DRAFT}/a/content`, {
@@ -439,8 +474,8 @@ describe('content', () => {
   test.each([
     ['/api/records/x/files-archive', '/archive/x', 'x FORM_PUBLISHED read_files'],
     ['/api/packages/x/files-archive', '/archive/x', 'x FORM_PUBLISHED read_files'],
-    ['/api/records/x/draft/files-archive', '/archive/x', 'x FORM_DRAFT read_draft_files'],
-    ['/api/packages/x/draft/files-archive', '/archive/x', 'x FORM_DRAFT read_draft_files'],
+    ['/api/records/x/draft/files-archive', '/archive/x', 'x FORM_DRAFT read_files'],
+    ['/api/packages/x/draft/files-archive', '/archive/x', 'x FORM_DRAFT read_files'],
   ])('is one archive from %s, with the same permission as each file', async (path, url, ticket) => {
     gateway.script.packages = gateway.script.records;
     const requests: unknown[] = [];
