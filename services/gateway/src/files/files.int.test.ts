@@ -241,7 +241,7 @@ describe('content', () => {
       );
       await arrived.promise;
       socket.end();
-      const statuses = [...(await text(socket)).matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) =>
+      const statuses = [...(await text(socket)).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) =>
         Number(status),
       );
       expect([statuses, await got.promise]).toEqual([answers, received]);
