@@ -18,7 +18,7 @@ export type Publisher = ReturnType<typeof createPublisher>;
 
 /** Sends rows of the outbox to the stream. `onUp` is called when the bus becomes reachable. */
 export function createPublisher(bus: BusConnection, source: string, onUp: () => void) {
-  // Reset after every outage and failure, because a server may restart without its streams.
+  // Reset by every outage and failure, also while a batch is in flight, because a server may restart without its streams.
   let isStreamSure = false;
   let isUp = false;
   const unsubscribe = bus.onChange((value) => {
@@ -33,11 +33,13 @@ export function createPublisher(bus: BusConnection, source: string, onUp: () => 
     publish: async (rows: readonly OutboxRow[], signal: AbortSignal): Promise<Outcome> => {
       try {
         const connection = await bus.whenUp(signal);
-        const streamCreated = isStreamSure ? undefined : (await ensureStream(connection)).created;
+        const isKnown = isStreamSure;
+        isStreamSure = true;
+        const streamCreated = isKnown ? undefined : (await ensureStream(connection)).created;
         const js = jetstream(connection);
         const acks = await Promise.allSettled(rows.map((row) => send(js, source, row)));
         const failed = acks.find((ack) => ack.status === 'rejected');
-        isStreamSure = failed === undefined;
+        if (failed !== undefined) isStreamSure = false;
         return {
           published: rows.filter((_, n) => acks[n]?.status === 'fulfilled').map((row) => row.id),
           ...(streamCreated && { streamCreated }),
