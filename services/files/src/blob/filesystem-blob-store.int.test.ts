@@ -43,6 +43,25 @@ describe('filesystem blob store', () => {
     expect(await removeUnfinished(store, new Date(Date.now() - 60_000))).toBe(1);
     expect(await readdir(join(folder, 'tmp'))).toEqual([fresh]);
   });
+
+  test.each(['objects/0b/6b', 'objects/0b'])(
+    'makes the folder %s again if it was removed',
+    async (removed) => {
+      const folder = await freshFolder();
+      const store = await filesystemBlobStore(folder, STORE_DEPS);
+      const idOf = (n: number) => `0b6b0a55-8b77-4a0b-a7a8-00000000000${n}`;
+      const [written, completed] = [idOf(2), idOf(3)];
+      await store.write(idOf(1), chunks('first'), ROOMY);
+      await rm(join(folder, removed), { recursive: true });
+      await store.write(written, chunks('written'), ROOMY);
+      await store.append(completed, chunks('completed'), PART);
+      await rm(join(folder, removed), { recursive: true });
+      await store.complete(completed, 9);
+      const blob = await store.open(completed);
+      expect(await text(blob.stream())).toBe('completed');
+      await blob.close();
+    },
+  );
 });
 
 /** Descriptors of this process that are open in a folder. */

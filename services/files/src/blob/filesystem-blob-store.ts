@@ -120,19 +120,29 @@ export async function filesystemBlobStore(
     }
   }
 
-  /** The folder is durable before anything is in it: else a power cut could keep the move and lose the folder. */
   async function moveDurably(from: string, to: string): Promise<void> {
     const inner = dirname(to);
-    if (!durable.has(inner)) {
-      await files.mkdir(inner, { recursive: true });
-      // The process that created the folder may have died before this.
-      await syncFolder(files, dirname(inner));
-      await syncFolder(files, objects);
-      durable.add(inner);
+    if (!durable.has(inner)) await makeFolder(inner);
+    try {
+      await files.rename(from, to);
+    } catch (error) {
+      if (propertyOf(error, 'code') !== 'ENOENT') throw error;
+      // An operator may remove empty folders or restore files while the service runs.
+      durable.delete(inner);
+      await makeFolder(inner);
+      await files.rename(from, to);
     }
-    await files.rename(from, to);
     await failpoint('files.rename.after');
     await syncFolder(files, inner);
+  }
+
+  /** A folder is durable before anything is in it: else a power cut could keep the move and lose the folder. */
+  async function makeFolder(inner: string): Promise<void> {
+    await files.mkdir(inner, { recursive: true });
+    // The process that created the folder may have died before this.
+    await syncFolder(files, dirname(inner));
+    await syncFolder(files, objects);
+    durable.add(inner);
   }
 
   async function append(
