@@ -241,15 +241,17 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
 
     unlockDrafts,
 
-    replaceUnchanged: (database: MemoryConnection, { id, draft: next }, log) =>
-      database.$transaction(async (tx) => {
+    replaceUnchanged: (sql: MemoryConnection | MemoryTx, { id, draft: next }, log) => {
+      const replace = async (tx: MemoryTx) => {
         await lockVersions(tx, [id]);
         const draft = tx.get(drafts, id);
         if (draft?.revision !== next.revision - 1 || draft.lockedBy !== null) return false;
         tx.set(drafts, id, { ...next, id, lockedBy: null, createdAt: draft.createdAt });
         write(tx, log);
         return true;
-      }),
+      };
+      return '$transaction' in sql ? sql.$transaction(replace) : replace(sql);
+    },
 
     async insertDraft(tx: MemoryTx, { id, revision, document }, at) {
       await tx.step();

@@ -1,3 +1,4 @@
+import type { SqlDatabase } from '@kr/database';
 import type { Decision, Entity } from '@kr/draft-lifecycle';
 import type { Publication } from '../../services/packages/src/publish/publication.ts';
 import type { AskCoordinator, Variation } from './variation.ts';
@@ -76,8 +77,9 @@ export const MUTANTS: readonly Variation[] = [
         const entity = await store.loadLocked(tx, id);
         return entity && unlocked(new Map([[id, entity]])).get(id);
       },
-      replaceUnchanged: (database, { id, draft }, log) =>
-        database.$transaction(async (tx) => {
+      // Always succeeds, so it is never repeated in a transaction of its caller.
+      replaceUnchanged: (sql, { id, draft }, log) =>
+        (sql as SqlDatabase).$transaction(async (tx) => {
           await store.loadLocked(tx, id);
           await store.insertDraft(tx, { id, ...draft }, draft.updatedAt);
           await store.appendChangeLog(tx, log);
@@ -89,8 +91,7 @@ export const MUTANTS: readonly Variation[] = [
     name: 'an edit leaves nothing in the trail',
     editStore: (store) => ({
       ...store,
-      replaceUnchanged: (database, saved, log) =>
-        store.replaceUnchanged(database, saved, { ...log, entries: [] }),
+      replaceUnchanged: (sql, saved, log) => store.replaceUnchanged(sql, saved, { ...log, entries: [] }),
     }),
   },
   {

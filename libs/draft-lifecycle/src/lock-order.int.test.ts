@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { COORDINATOR, callOf, type LifecycleFixture, lifecycleFixture, OWNER } from './lifecycle-fixture.ts';
+import {
+  COORDINATOR,
+  callOf,
+  type LifecycleFixture,
+  lifecycleFixture,
+  OWNER,
+  STRANGER,
+} from './lifecycle-fixture.ts';
 import { decidePublication } from './publication/decisions.ts';
 
 let life: LifecycleFixture;
@@ -62,6 +69,16 @@ test('a deletion waits for the parent before it holds the version', async () => 
   expect(
     await freeBeside({ table: 'parent', id: parentId }, { table: 'version', ids: [id] }, remove),
   ).toEqual([id]);
+});
+
+test('a deletion by a caller without the right waits for no lock', async () => {
+  const { id, parentId } = await life.create();
+  const outcome = await life.prisma.$transaction(async (tx) => {
+    await tx.$queryRawUnsafe('select id from parent where id = $1 for update', parentId);
+    await tx.$queryRawUnsafe('select id from version where id = $1 for update', id);
+    return Promise.allSettled([life.handlers.DeleteDraft({ id, ifRevision: '0' }, callOf(STRANGER))]);
+  });
+  expect(outcome).toMatchObject([{ status: 'rejected', reason: { kind: 'forbidden' } }]);
 });
 
 test('a new version is refused if the published form changed after its If-Match was checked', async () => {

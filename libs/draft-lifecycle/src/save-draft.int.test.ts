@@ -10,6 +10,14 @@ afterAll(() => life.close());
 
 const titled = (title: string) => ({ ...GOOD_BODY, metadata: { ...GOOD_BODY.metadata, title } });
 
+/** Whether one statement waits for a lock. */
+async function isOneWaiting(): Promise<boolean> {
+  const [row] = await life.prisma.$queryRawUnsafe<{ n: number }[]>(
+    "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  return row?.n === 1;
+}
+
 /**
  * Saves a draft whose entity is locked, and unlocks it only once the save waits; `meanwhile` runs in the
  * locking transaction.
@@ -23,12 +31,7 @@ async function saveAfter(
   const { saving } = await life.prisma.$transaction(async (tx) => {
     await tx.$queryRawUnsafe('select id from version where id = $1 for update', id);
     const saving = life.update(id, titled('Second')).catch((thrown: unknown) => thrown);
-    await until(async () => {
-      const [row] = await life.prisma.$queryRawUnsafe<{ n: number }[]>(
-        "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-      );
-      return row?.n === 1;
-    });
+    await until(isOneWaiting);
     await meanwhile(tx);
     return { saving };
   });
@@ -94,6 +97,39 @@ describe('saving a changed draft', () => {
     expect(await life.read(id, 'draft')).toMatchObject({ revision: 3 });
     // The other change published no event, because it was made by hand.
     expect(await eventsOf(id)).toEqual([1, 3]);
+  });
+
+  test('succeeds at the second attempt, however often others save', async () => {
+    const { id } = await life.create();
+    const { store } = life.context;
+    const others: Promise<unknown>[] = [];
+    let attempts = 0;
+    /** Before each attempt another save is applied, or waits for this one. */
+    const contended: typeof store.replaceUnchanged = async (sql, saved, log) => {
+      if (saved.draft.document.metadata['title'] === 'Second' && attempts < 5) {
+        attempts += 1;
+        let isSaved = false;
+        const other = life.update(id, titled(`Other ${attempts}`)).then(() => {
+          isSaved = true;
+        });
+        others.push(other);
+        await until(async () => isSaved || (await isOneWaiting()));
+      }
+      return store.replaceUnchanged(sql, saved, log);
+    };
+    life.context.store = { ...store, replaceUnchanged: contended };
+    try {
+      const saved = await life.update(id, titled('Second'));
+      await Promise.all(others);
+      expect([attempts, saved.revision]).toEqual([2, 3]);
+      expect(await life.read(id, 'draft')).toMatchObject({
+        revision: 4,
+        json: { metadata: { title: 'Other 2' } },
+      });
+      expect(await eventsOf(id)).toEqual([1, 2, 3, 4]);
+    } finally {
+      life.context.store = store;
+    }
   });
 
   test('that meets a publication is refused and leaves nothing behind', async () => {

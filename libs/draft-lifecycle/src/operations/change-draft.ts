@@ -50,21 +50,21 @@ export interface NewContent {
 }
 
 /**
- * Saves new content of a draft, in one statement. `run` computes it from the current draft, and again when the draft
- * was changed meanwhile.
+ * Saves new content of a draft, in one statement. `run` computes it from the current draft. If the draft was changed
+ * meanwhile, `run` computes it again, in a transaction that excludes other changes: frequent saves of others cannot
+ * delay this one without limit.
  *
  * @throws ServiceError as `draftForChange`
  */
 export async function saveDraft(
   context: LifecycleContext,
   change: DraftChange,
-  run: (current: OpenDraft, now: Date) => Promise<NewContent>,
+  run: (sql: Sql, current: OpenDraft, now: Date) => Promise<NewContent>,
 ): Promise<OpenDraft> {
   const { kind, store, database } = context;
-  for (;;) {
-    const current = await draftForChange(context, change);
+  const save = async (sql: Sql, current: OpenDraft): Promise<OpenDraft | undefined> => {
     const now = context.now();
-    const { document, issues, action, metadata } = await run(current, now);
+    const { document, issues, action, metadata } = await run(sql, current, now);
     const revision = current.draft.revision + 1;
     const isUpdate = action === 'draft.update';
     const isRestriction = isUpdate && document.access.record === 'restricted';
@@ -86,14 +86,23 @@ export async function saveDraft(
       ],
       entries: [entityEntry(change.principal, action, saved, metadata)],
     };
-    if (!(await store.replaceUnchanged(database, saved, log))) continue;
+    return (await store.replaceUnchanged(sql, saved, log)) ? saved : undefined;
+  };
+  const saved = await save(database, await draftForChange(context, change));
+  if (saved !== undefined) {
     context.wakeRelay();
     return saved;
   }
+  return changeDraft(context, change, async (tx, entity) => {
+    const savedInTurn = await save(tx, entity);
+    if (savedInTurn === undefined) throw new Error(`the locked draft of ${change.id} was changed`);
+    return savedInTurn;
+  });
 }
 
 /**
- * Changes a draft in one transaction that excludes other changes and publications.
+ * Changes a draft in one transaction that excludes other changes and publications. It locks the draft before it checks
+ * the caller: for a request of a user, call `draftForChange` before.
  *
  * @throws ServiceError as `draftForChange`
  */
@@ -106,7 +115,7 @@ export async function changeDraft<Result>(
     const outcome = await transact(context, async (tx) => {
       // A deletion may also remove the parent, and parents are locked before their versions.
       if (change.action === 'delete_draft') await lockParentOf(tx, change.id);
-      const entity = await context.store.loadLocked(tx, change.id);
+      const entity = await context.store.loadLocked(tx, change.id, context.kind.related);
       const lockedBy = entity?.draft?.lockedBy ?? null;
       if (entity === undefined || (lockedBy !== null && !isResolved)) return { entity, lockedBy };
       const draft = checked(entity, change, context.now());

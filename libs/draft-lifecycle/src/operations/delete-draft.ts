@@ -4,13 +4,13 @@ import type { LifecycleContext } from '../context/context.ts';
 import type { DiscardedDraft } from '../model/kind.ts';
 import { removeDraft } from '../store/drafts.ts';
 import { entityEntry } from './audit.ts';
-import { changeDraft } from './change-draft.ts';
+import { changeDraft, draftForChange } from './change-draft.ts';
 
 /**
  * RPC DeleteDraft: a never published entity is removed completely.
  *
  * @throws ServiceError, in this order - `not_found`: no such entity, or it has no draft -
- * `precondition_failed`: it is not at `if_revision` - `unauthenticated`, `forbidden`: not allowed -
+ * `unauthenticated`, `forbidden`: not allowed - `precondition_failed`: it is not at `if_revision` -
  * `conflict` (`draft_locked`): it is being published
  */
 export function deleteDraft(context: LifecycleContext) {
@@ -20,6 +20,7 @@ export function deleteDraft(context: LifecycleContext) {
     { principal }: CallContext,
   ): Promise<DeleteDraftResponse> => {
     const change = { id, ifRevision, action: 'delete_draft', principal } as const;
+    await draftForChange(context, change);
     const gone = await changeDraft(context, change, async (tx, entity): Promise<DiscardedDraft> => {
       const { parent, published, versionIndex } = entity;
       const isPublished = published !== null;

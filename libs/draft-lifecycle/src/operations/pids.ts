@@ -30,7 +30,7 @@ export function reservePid(context: LifecycleContext) {
     { principal }: CallContext,
   ): Promise<ReservePidResponse> => {
     const change = { id, ifRevision, action: 'manage_pids', principal } as const;
-    const entity = await saveDraft(context, change, async ({ draft }) => {
+    const entity = await saveDraft(context, change, async (_sql, { draft }) => {
       const pid = new Map([
         ['doi', localDoi(id, doiPrefix)],
         ['oai', oaiPid(id, oaiPrefix)],
@@ -66,7 +66,7 @@ export function discardPid(context: LifecycleContext) {
     { principal }: CallContext,
   ): Promise<DiscardPidResponse> => {
     const change = { id, ifRevision, action: 'manage_pids', principal } as const;
-    const entity = await saveDraft(context, change, async ({ draft, published }) => {
+    const entity = await saveDraft(context, change, async (_sql, { draft, published }) => {
       if (!Object.hasOwn(draft.document.pids, scheme)) throw unknownId();
       const { [scheme]: discarded, ...pids } = draft.document.pids;
       if (discarded === undefined) throw unknownId();

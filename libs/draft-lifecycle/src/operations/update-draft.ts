@@ -11,21 +11,22 @@ import { draftCounts, entityDocument, type Precomputed } from './documents.ts';
  * RPC UpdateDraft: the body replaces the content.
  *
  * @throws ServiceError, in this order - `not_found`: no such entity, or it has no draft -
- * `precondition_failed`: it is not at `if_revision` - `unauthenticated`, `forbidden`: not allowed -
+ * `unauthenticated`, `forbidden`: not allowed - `precondition_failed`: it is not at `if_revision` -
  * `conflict` (`draft_locked`): it is being published - `invalid`: the body is no object, or has content that
  * not even a draft may have
  */
 export function updateDraft(context: LifecycleContext) {
-  const { kind, doiPrefix, vocabularies, database } = context;
+  const { kind, doiPrefix, vocabularies } = context;
   return async (
     { id, ifRevision, body }: UpdateDraftRequest__Output,
     { principal }: CallContext,
   ): Promise<UpdateDraftResponse> => {
     const change: DraftChange = { id, ifRevision, action: 'update_draft', principal };
     let precomputed: Precomputed = {};
-    const entity = await saveDraft(context, change, async ({ published, draft }, now) => {
+    const entity = await saveDraft(context, change, async (sql, { published, draft }, now) => {
       const sent = requestBody(body);
-      const counts = await draftCounts(context, [{ id, document: draft.document }]);
+      // A second run is under the lock of the draft, which must not wait for another service.
+      const counts = precomputed.counts ?? (await draftCounts(context, [{ id, document: draft.document }]));
       const { document, issues: ofContent } = draftContent(sent, {
         kind: kind.name,
         id,
@@ -36,7 +37,7 @@ export function updateDraft(context: LifecycleContext) {
         registered: published?.document.pids ?? {},
         before: draft,
       });
-      const issues = [...ofContent, ...(await takenDoiIssues(database, id, document.pids))];
+      const issues = [...ofContent, ...(await takenDoiIssues(sql, id, document.pids))];
       precomputed = { counts, issues };
       const { enabled } = document.files;
       const metadata = {

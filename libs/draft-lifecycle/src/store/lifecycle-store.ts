@@ -72,12 +72,12 @@ export interface LifecycleStore {
   unlockDrafts(tx: Sql, publicationId: string): Promise<void>;
 
   /**
-   * Saves a draft and writes the events, in a separate transaction that waits for concurrent changes. `saved` is the new
-   * draft; the stored one must have the previous change number.
+   * Saves a draft and writes the events, in the given transaction or one of its own, and waits for concurrent changes.
+   * `saved` is the new draft; the stored one must have the previous change number.
    *
    * @returns false, and nothing written, if the draft has changed or a publication has locked it
    */
-  replaceUnchanged(database: SqlDatabase, saved: OpenDraft, log: ChangeLog): Promise<boolean>;
+  replaceUnchanged(sql: SqlDatabase | Sql, saved: OpenDraft, log: ChangeLog): Promise<boolean>;
   /** The draft of a published entity that is locked. */
   insertDraft(tx: Sql, draft: NewDraft, at: Date): Promise<void>;
   /** Writes events into the outbox and entries into the trail, each in the order given. */

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type AuditEntry, appendAudited, auditEntry } from '@kr/audit-trail';
 import { type Principal, servicePrincipal } from '@kr/caller';
 import type { Sql } from '@kr/database';
-import { changeDraft, type Entity } from '@kr/draft-lifecycle';
+import { changeDraft, type Entity, relationsOf } from '@kr/draft-lifecycle';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
-import { replaceResourceIds, resourceIdsOf } from '../store/resource-store.ts';
+import { replaceResourceIds } from '../store/resource-store.ts';
 import type { Holder } from './resource-rules.ts';
 import { isRestricting, resourcesChanged, type VersionUpdate, versionUpdate } from './version-update.ts';
 
@@ -59,7 +59,7 @@ export async function changeResources<Result>(
 ): Promise<Result> {
   const change = { id: packageId, action: 'manage_resources', principal } as const;
   const { result, changed } = await changeDraft(context, change, async (tx, entity) => {
-    const before = await resourceIdsOf(tx, packageId);
+    const before = relationsOf(entity).draft;
     const { ids, result } = run(holderOf(entity, before));
     const added = ids.filter((id) => !before.includes(id));
     const removed = before.filter((id) => !ids.includes(id));
