@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity } from '../e2e/story/answers.ts';
-import { recordDocument } from '../e2e/story/documents.ts';
+import { packageDocument, recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, oneTryClient } from '../e2e/story/http-client.ts';
 import { insistentClient } from '../e2e/story/persistent-client.ts';
 import { link, packageOfResources, publishedRecord } from '../e2e/story/stories.ts';
@@ -128,4 +128,22 @@ test('while the outcome of a publication is unknown its resources are neither th
   const renewed = await anonymous.sure<Entity>('GET', `/records/${edited.id}`);
   expect(renewed.metadata['title']).toBe('Published again');
   expect((await author.call('GET', `/records/${along[0]}/draft`)).status).toBe(404);
+});
+
+test('a package that becomes restricted without the records service restricts its resources by the event', async () => {
+  const { main, resources } = await packageOfResources(author, 'Closed', 2);
+  const line = system.proxy('packages to records');
+  const heal = line.inflict({ kind: 'refuse' });
+  line.reset();
+  const json = packageDocument('Closed', { access: { record: 'restricted', files: 'restricted' } });
+  const { status } = await oneTryClient(system.baseUrl, system.token).call('PUT', link(main, 'self'), {
+    json,
+  });
+  const closed = async () => {
+    const drafts = resources.map(({ id }) => author.sure<Entity>('GET', `/records/${id}/draft`));
+    return (await Promise.all(drafts)).every(({ access }) => access.record === 'restricted');
+  };
+  await until(closed, { what: 'the restriction' });
+  heal();
+  expect(status).toBe(503);
 });

@@ -65,10 +65,11 @@ export async function restrictManagedDrafts(
   }: Pick<LifecycleContext, 'database' | 'kind' | 'now'> & { records: Records },
   packageId: string,
   requestId: string,
+  timeoutMs: number,
 ): Promise<void> {
   const entity = (await loadEntities(database, [packageId], kind.related)).get(packageId);
   if (entity?.draft == null) return;
-  await restrictResources(records, { ...entity, draft: entity.draft }, now(), requestId);
+  await restrictResources(records, { ...entity, draft: entity.draft }, now(), requestId, { timeoutMs });
 }
 
 async function restrictResources(
@@ -76,8 +77,9 @@ async function restrictResources(
   draft: OpenDraft,
   now: Date,
   requestId: string,
+  options?: { timeoutMs: number },
 ): Promise<void> {
   const update = versionUpdate(draft, relationsOf(draft).draft, now);
   if (isRestricting(update))
-    await records.setPackageResources(update, servicePrincipal('packages', requestId));
+    await records.setPackageResources(update, servicePrincipal('packages', requestId), options);
 }

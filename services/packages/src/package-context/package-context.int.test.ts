@@ -236,6 +236,18 @@ describe('a package that becomes restricted', () => {
     ]);
   });
 
+  test('is sent to the records service once for all parts of its publication', async () => {
+    const { id } = await aPackageWith(fixture, service, ['r1', 'r2', 'r3']);
+    await put(id, 'restricted');
+    fixture.peers.mirrored.length = 0;
+    fixture.peers.say.prepare = async ({ ids: [one = '', ...remainingIds] }) => {
+      return { isPrepared: true, stagedIds: [one], remainingIds };
+    };
+    await service.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER);
+    expect(fixture.peers.prepared.map(({ ids }) => ids.length)).toEqual([3, 2, 1]);
+    expect(fixture.peers.mirrored.filter(({ packageId }) => packageId === id)).toHaveLength(1);
+  });
+
   test('restricts nothing when the save is refused', async () => {
     const { id } = await aPackageWith(fixture, service, ['r1']);
     const stale = { id, ifRevision: '99', body: Buffer.from('{"access": {"record": "restricted"}}') };

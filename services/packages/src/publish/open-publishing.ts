@@ -43,7 +43,7 @@ export function openPublishing(
       participants: participants(
         {
           ...context,
-          restrictManagedDrafts: (id, requestId) => restrictManagedDrafts(context, id, requestId),
+          restrictManagedDrafts: (...call) => restrictManagedDrafts(context, ...call),
         },
         { ...config, rpcDeadlineMs },
       ),

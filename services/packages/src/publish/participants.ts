@@ -9,7 +9,7 @@ import type { Participants } from './publish-ports.ts';
 
 export interface ParticipantClients {
   /** Restricts drafts of a restricted package that are not restricted yet. */
-  restrictManagedDrafts(packageId: string, requestId: string): Promise<void>;
+  restrictManagedDrafts(packageId: string, requestId: string, timeoutMs: number): Promise<void>;
   readonly files: Pick<Client<typeof definitions.files>, 'sealBuckets' | 'decideBuckets'>;
   readonly records: Pick<Client<typeof definitions.records>, 'preparePublication' | 'decidePublication'>;
 }
@@ -55,8 +55,9 @@ export function participants(
     prepare: around('publish.prepare', async (publication, ids, manifests) => {
       const { id, epoch, subject, entityId, packageParentId, resourceIds, actor } = publication;
       const requested = new Set(ids);
-      // The draft of the package is locked, so its access no longer changes.
-      if (subject === 'package') await restrictManagedDrafts(entityId, id);
+      // Once for all parts: the draft of the package is locked, so its access and resources no longer change.
+      if (subject === 'package' && ids.length === resourceIds.length)
+        await restrictManagedDrafts(entityId, id, timeoutMs);
       const reply = await records.preparePublication(
         {
           publicationId: id,

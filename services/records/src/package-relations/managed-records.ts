@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type AuditEntry, appendAudited, auditEntry } from '@kr/audit-trail';
 import { type Principal, servicePrincipal } from '@kr/caller';
 import type { ListManagedRecordsRequest__Output, ListManagedRecordsResponse } from '@kr/contracts';
@@ -109,6 +108,33 @@ export async function lockParents(tx: Sql, ids: readonly string[]): Promise<Map<
 }
 
 /**
+ * Locks the drafts among these records that a package manages and that were never published: their parents, and then all
+ * versions of these. Reads no documents, because the drafts may be many and large. Returns their ids.
+ */
+export async function lockManagedDrafts(
+  tx: Sql,
+  packageParentId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const parents = await tx.$queryRawUnsafe<{ id: string }[]>(
+    `select id from parent where managed_by = $1 and id in (
+       select v.parent_id from version v join draft using (id) where v.id = any($2::text[]) and not v.visible)
+     order by id for update`,
+    packageParentId,
+    ids,
+  );
+  if (parents.length === 0) return [];
+  const versions = await tx.$queryRawUnsafe<{ id: string; is_draft: boolean }[]>(
+    `select id, not visible and id = any($2::text[]) as is_draft from version where parent_id = any($1::text[])
+     order by id for update`,
+    parents.map(({ id }) => id),
+    ids,
+  );
+  return versions.filter(({ is_draft }) => is_draft).map(({ id }) => id);
+}
+
+/**
  * Gives drafts that were never published their package's access. Unmanaged and published records stay
  * unchanged.
  *
@@ -120,30 +146,29 @@ export async function applyPackageAccess(
   { packageId, requestId }: { packageId: string; requestId: string },
   { packageParentId, ids, access }: { packageParentId: string; ids: readonly string[]; access: object },
 ): Promise<void> {
-  const drafts = [...(await lockParents(tx, ids)).values()].filter(
-    ({ parent, published, draft }) =>
-      parent.managedBy === packageParentId &&
-      published === null &&
-      draft !== null &&
-      !isDeepStrictEqual(draft.document.access, access),
-  );
-  for (const { draft } of drafts) if (draft !== null) assertUnlocked(draft);
+  // Also those that joined the package while the caller waited for other locks.
+  const drafts = await lockManagedDrafts(tx, packageParentId, ids);
+  if (drafts.length === 0) return;
   // Problems of the replaced access are resolved.
-  const rows = await tx.$queryRawUnsafe<{ id: string; parent_id: string; revision: bigint }[]>(
+  const rows = await tx.$queryRawUnsafe<
+    { id: string; parent_id: string; revision: bigint; locked_by: string | null }[]
+  >(
     `update draft d
      set document = jsonb_set(d.document, '{access}', $2::jsonb), revision = d.revision + 1, updated_at = $3::timestamptz,
          issues = coalesce((select jsonb_agg(i) from jsonb_array_elements(d.issues) i
                             where split_part(i ->> 'field', '.', 1) <> 'access'), '[]')
      from version v
      where v.id = d.id and d.id = any($1::text[]) and d.document -> 'access' is distinct from $2::jsonb
-     returning d.id, v.parent_id, d.revision`,
-    drafts.map(({ id }) => id),
+     returning d.id, v.parent_id, d.revision, d.locked_by`,
+    drafts,
     JSON.stringify(access),
     now().toISOString(),
   );
-  const saved = rows.map(({ id, parent_id, revision }) => {
+  const saved = rows.map(({ id, parent_id, revision, locked_by }) => {
+    assertUnlocked({ lockedBy: locked_by });
     return { id, parentId: parent_id, revision: Number(revision) };
   });
+  if (saved.length === 0) return;
   const packages = servicePrincipal('packages', requestId);
   await appendAudited(
     tx,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readTrail } from '@kr/audit-trail';
 import type { EventSubject } from '@kr/contracts';
+import { until } from '@kr/testbed';
 import { onPackageEvent } from '../consume/on-package-event.ts';
 import { restoreRelations } from '../consume/restore-relations.ts';
 import type { RecordsContext } from '../context.ts';
@@ -35,6 +36,14 @@ const tell = (packageId: string, revision: number, ids: string[]) =>
     { packageId, revision: String(revision), ids, ...UNRESTRICTED },
     callOf(PACKAGES),
   );
+const packagesOf = async (id: string) =>
+  ((await records.json(id, 'FORM_DRAFT'))['relationship'] as { packages: unknown }).packages;
+async function waitingForLocks(): Promise<number | undefined> {
+  const [row] = await records.context.database.$queryRawUnsafe<{ n: number }[]>(
+    "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  return row?.n;
+}
 const UNRESTRICTED = {
   packageParentId: '',
   accessJson: Buffer.alloc(0),
@@ -224,12 +233,10 @@ describe('the mirror of package versions', () => {
     await tell('p1', 3, [one, two]);
     await tell('p1', 2, []);
     await tell('p1', 3, []);
-    const packages = async (id: string) =>
-      ((await records.json(id, 'FORM_DRAFT'))['relationship'] as { packages: unknown }).packages;
-    expect([await packages(one), await packages(two)]).toEqual([[{ id: 'p1' }], [{ id: 'p1' }]]);
+    expect([await packagesOf(one), await packagesOf(two)]).toEqual([[{ id: 'p1' }], [{ id: 'p1' }]]);
     await tell('p2', 1, [one]);
     await tell('p1', 4, [two]);
-    expect([await packages(one), await packages(two)]).toEqual([[{ id: 'p2' }], [{ id: 'p1' }]]);
+    expect([await packagesOf(one), await packagesOf(two)]).toEqual([[{ id: 'p2' }], [{ id: 'p1' }]]);
     await expect(
       setPackageResources(records.context)(
         { packageId: 'p1', revision: '9', ids: [], ...UNRESTRICTED },
@@ -302,7 +309,7 @@ describe('the mirror of package versions', () => {
       return ids;
     };
 
-    test('closes managed drafts also when a newer list of resources was applied first', async () => {
+    test('closes the drafts of an older restriction also when a newer list of resources was applied first', async () => {
       const [early, added] = await managedDrafts('p7');
       await tell('p7', 6, [early, added]);
       await follow('knowledge.packages.resources.changed', {
@@ -314,11 +321,68 @@ describe('the mirror of package versions', () => {
         restrictionRevision: '5',
       });
       expect([await accessOf(early), await accessOf(added)]).toEqual(['restricted', 'public']);
-      const packages = async (id: string) => (await records.json(id, 'FORM_DRAFT'))['relationship'];
-      expect([await packages(early), await packages(added)]).toEqual(
-        Array(2).fill({ packages: [{ id: 'p7' }] }),
-      );
+      expect([await packagesOf(early), await packagesOf(added)]).toEqual(Array(2).fill([{ id: 'p7' }]));
+      await update('p7', 7, [early, added], 7);
+      expect([await accessOf(early), await accessOf(added)]).toEqual(['restricted', 'restricted']);
     });
+
+    test('closes nothing again with the late event of a restriction that a newer list brought', async () => {
+      const [early, added] = await managedDrafts('p11');
+      await update('p11', 6, [early, added], 5);
+      const { revision } = (await records.entity(early)).draft ?? {};
+      await update('p11', 5, [early], 5);
+      expect([await accessOf(early), await accessOf(added)]).toEqual(['restricted', 'restricted']);
+      expect((await records.entity(early)).draft?.revision).toBe(revision);
+    });
+
+    /** Runs work while these records and their parents are locked. */
+    const whileLocked = (ids: readonly string[], work: () => Promise<unknown>) =>
+      records.context.database.$transaction(async (tx) => {
+        await tx.$queryRawUnsafe(
+          'select p.id from parent p join version v on v.parent_id = p.id where v.id = any($1::text[]) for update',
+          ids,
+        );
+        await work();
+      });
+
+    test('locks only the drafts that it closes', async () => {
+      const [early, added] = await managedDrafts('p12');
+      const published = await records.create();
+      await records.publish([published]);
+      await update('p12', 2, [early, published], 2);
+      await whileLocked([early, published], async () => {
+        await update('p12', 2, [early, published], 2);
+        await update('p12', 3, [early, published, added], 2);
+        await update('p12', 4, [early, added], 2);
+      });
+      expect(await accessOf(added)).toBe('restricted');
+      await whileLocked([published], () => update('p12', 5, [early, added, published], 5));
+    });
+
+    test.each(['older', 'newer'])(
+      'closes all drafts if two updates run at once, the %s first',
+      async (first) => {
+        const id = `p13 ${first}`;
+        const [early, added] = await managedDrafts(id);
+        const older = () => update(id, 3, [early], 3);
+        const newer = () => update(id, 4, [early, added], 4);
+        const running: Promise<unknown>[] = [];
+        await whileLocked([early, added], async () => {
+          for (const start of first === 'older' ? [older, newer] : [newer, older]) {
+            running.push(start());
+            await until(async () => (await waitingForLocks()) === running.length);
+          }
+        });
+        await Promise.all(running);
+        expect([await accessOf(early), await accessOf(added)]).toEqual(['restricted', 'restricted']);
+        expect([await packagesOf(early), await packagesOf(added)]).toEqual([[{ id }], [{ id }]]);
+        const { parent } = await records.entity(early);
+        const { entries = [] } = await readTrail(records.context.database, parent.id, 10);
+        // The newer one also covers the older one.
+        const restrictions = entries.filter(({ action }) => action === 'draft.restrict');
+        expect(restrictions).toHaveLength(1);
+      },
+    );
 
     test('closes what the lost call should have closed, with the next one', async () => {
       const [early, added] = await managedDrafts('p8');

@@ -1,8 +1,12 @@
 import type { SetPackageResourcesRequest__Output, SetPackageResourcesResponse } from '@kr/contracts';
 import { assertService, type LifecycleContext, publishChanges, transact } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
-import { replacePackageRecords, storeRestriction } from '../store/package-relation-store.ts';
-import { applyPackageAccess, lockParents } from './managed-records.ts';
+import {
+  recordsToRestrict,
+  replacePackageRecords,
+  storeRestriction,
+} from '../store/package-relation-store.ts';
+import { applyPackageAccess, lockManagedDrafts } from './managed-records.ts';
 
 /** The state of one package version as received from the packages service, by call or by event. */
 export interface PackageUpdate {
@@ -52,14 +56,17 @@ export function setPackageResources(context: LifecycleContext) {
 export async function applyPackageUpdate(context: LifecycleContext, update: PackageUpdate): Promise<void> {
   const { packageId, recordIds, restriction } = update;
   await transact(context, async (tx) => {
-    // Resources before their package, in the order of a publication.
-    if (restriction !== undefined) await lockParents(tx, recordIds);
+    if (restriction !== undefined) {
+      // Resources before their package, in the order of a publication.
+      const ids = await recordsToRestrict(tx, update, restriction.revision);
+      await lockManagedDrafts(tx, restriction.packageParentId, ids);
+    }
     const changed = await replacePackageRecords(tx, update, context.now());
     if (changed !== undefined) await publishChanges(context, tx, [...changed.added, ...changed.removed]);
     if (restriction === undefined) return;
     const isNew = await storeRestriction(tx, packageId, restriction.revision);
     const ids = isNew ? recordIds : (changed?.added ?? []);
-    if (ids.length > 0) await applyPackageAccess(context, tx, update, { ...restriction, ids });
+    await applyPackageAccess(context, tx, update, { ...restriction, ids });
   });
 }
 

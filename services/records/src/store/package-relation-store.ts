@@ -50,6 +50,26 @@ export async function replacePackageRecords(
   return { added: ids(true), removed: ids(false) };
 }
 
+/**
+ * The records that an update of a package version may restrict: those that are not in the stored list, or all if the
+ * restriction is newer than the stored one.
+ */
+export async function recordsToRestrict(
+  tx: Sql,
+  { packageId, recordIds }: { packageId: string; recordIds: readonly string[] },
+  restrictionRevision: number,
+): Promise<string[]> {
+  const rows = await tx.$queryRawUnsafe<{ id: string }[]>(
+    `select id from unnest($2::text[]) as id
+     where not exists (select from package_version where package_id = $1 and restriction_revision >= $3::bigint)
+        or not exists (select from packaged_record where package_id = $1 and record_id = id)`,
+    packageId,
+    recordIds,
+    restrictionRevision,
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** Stores the restriction of a known package version. False when that one or a later one is stored. */
 export async function storeRestriction(tx: Sql, packageId: string, revision: number): Promise<boolean> {
   const stored = await tx.$executeRawUnsafe(
