@@ -241,7 +241,7 @@ describe('relay', () => {
     await until(() => connection.stats().outMsgs > outMsgs);
     await proxy.cut();
     await loseStream();
-    const other = connectBus({ servers: nats.url, name: 'another service', logger });
+    const other = connectBus({ servers: nats.url, name: 'other', logger });
     await ensureStream(await other.whenUp());
     await other.close();
     await proxy.open();
