@@ -72,7 +72,7 @@ export interface LifecycleStore {
   unlockDrafts(tx: Sql, publicationId: string): Promise<void>;
 
   /**
-   * Saves a draft and writes the events, in the given transaction or one of its own, and waits for concurrent changes.
+   * Saves a draft and writes the events, in the given transaction or a separate one, and waits for concurrent changes.
    * `saved` is the new draft; the stored one must have the previous change number.
    *
    * @returns false, and nothing written, if the draft has changed or a publication has locked it

@@ -146,7 +146,7 @@ export async function applyPackageAccess(
   { packageId, requestId }: { packageId: string; requestId: string },
   { packageParentId, ids, access }: { packageParentId: string; ids: readonly string[]; access: object },
 ): Promise<void> {
-  // Also those that joined the package while the caller waited for other locks.
+  // Again, because a record may join the package while the caller waits for other locks.
   const drafts = await lockManagedDrafts(tx, packageParentId, ids);
   if (drafts.length === 0) return;
   // Problems of the replaced access are resolved.

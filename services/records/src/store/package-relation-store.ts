@@ -51,7 +51,7 @@ export async function replacePackageRecords(
 }
 
 /**
- * The records that an update of a package version may restrict: those that are not in the stored list, or all if the
+ * The records that an update of a package version may restrict: records missing in the stored list, or all if the
  * restriction is newer than the stored one.
  */
 export async function recordsToRestrict(
