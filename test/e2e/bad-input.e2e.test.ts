@@ -6,6 +6,7 @@ import type { Entity, Failed } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type Answer, type HttpClient, httpClient, type Sent } from './story/http-client.ts';
 import { type LogLine, newLogLines } from './story/new-log-lines.ts';
+import { processIds } from './story/process-ids.ts';
 import { publish } from './story/stories.ts';
 
 const KINDS = [
@@ -15,6 +16,7 @@ const KINDS = [
 type Kind = (typeof KINDS)[number];
 
 let system: SharedSystem;
+let started: Record<string, number | undefined>;
 let loggedLines: () => Promise<LogLine[]>;
 let author: HttpClient;
 let stranger: HttpClient;
@@ -23,6 +25,7 @@ const drafts = new Map<string, Entity>();
 
 beforeAll(async () => {
   system = await sharedSystem();
+  started = processIds(system);
   loggedLines = await newLogLines(system);
   author = httpClient(system.baseUrl, system.token);
   stranger = httpClient(system.baseUrl, (await system.createUser('stranger')).token);
@@ -647,11 +650,12 @@ describe('addresses', () => {
   });
 });
 
-test('nothing of this surprised a service', async () => {
+test('nothing of this surprised a service, and no process was restarted', async () => {
   const surprises = (await loggedLines())
     .filter(({ line }) => /"level":"?(50|60|error|fatal)|"stack":/.test(line))
     // Silence ends the session of a relay that a busy machine did not let speak for seconds.
     .filter(({ line }) => !line.includes('relay lost its database, trying on'))
     .map(({ file, line }) => `${file}: ${line.slice(0, 400)}`);
   expect(surprises).toEqual([]);
+  expect(processIds(system)).toEqual(started);
 });

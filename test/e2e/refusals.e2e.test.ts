@@ -5,6 +5,7 @@ import type { Entity, Failed, Issue } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient, type Sent } from './story/http-client.ts';
 import { type LogLine, newLogLines } from './story/new-log-lines.ts';
+import { processIds } from './story/process-ids.ts';
 import { publish, publishedRecord, upload } from './story/stories.ts';
 import { withoutHints } from './story/without-hints.ts';
 
@@ -629,11 +630,13 @@ const NAMES: Ids = {
 };
 
 let system: SharedSystem;
+let started: Record<string, number | undefined>;
 let loggedLines: () => Promise<LogLine[]>;
 let callers: Record<'author' | 'nobody' | 'stranger', HttpClient>;
 let ids: Ids;
 beforeAll(async () => {
   system = await sharedSystem();
+  started = processIds(system);
   loggedLines = await newLogLines(system);
   const { token } = await system.createUser('stranger');
   const author = httpClient(system.baseUrl, system.token);
@@ -722,9 +725,10 @@ describe.each(
   });
 });
 
-test('nothing of all this was a surprise to any service', async () => {
+test('nothing of all this was a surprise to any service, and no process was restarted', async () => {
   const surprises = (await loggedLines()).filter(({ line }) =>
     /"level":(50|60)|"level":"(error|fatal)"|ERROR|FATAL/.test(line),
   );
   expect(surprises).toEqual([]);
+  expect(processIds(system)).toEqual(started);
 });

@@ -13,6 +13,35 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
+test('every session notices a lost process; a writer neither waits nor is idle in a transaction without limit', async () => {
+  const pool = openPool({ connectionString: database.url, options: '-c jit=off' });
+  const state = openIndexState({ databaseUrl: database.url, timeoutMs: 60_000 });
+  const limits = async ({ query }: Pick<pg.ClientBase, 'query'>, ...names: string[]) => {
+    const { rows } = await query<{ name: string; setting: string }>(
+      'SELECT name, setting FROM pg_settings WHERE name = ANY ($1)',
+      [names],
+    );
+    return Object.fromEntries(rows.map(({ name, setting }) => [name, Number(setting)]));
+  };
+  try {
+    const keepAlive = ['tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count'];
+    const lost = { tcp_keepalives_idle: 20, tcp_keepalives_interval: 5, tcp_keepalives_count: 4 };
+    expect(await limits({ query: pool.query.bind(pool) }, ...keepAlive)).toEqual(lost);
+    expect((await pool.query('SHOW jit')).rows).toEqual([{ jit: 'off' }]);
+    const ofWriter = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout'];
+    expect(
+      await state.transact((tx) => limits({ query: tx.query.bind(tx) }, ...keepAlive, ...ofWriter)),
+    ).toEqual({
+      ...lost,
+      lock_timeout: 30_000,
+      statement_timeout: 60_000,
+      idle_in_transaction_session_timeout: 300_000,
+    });
+  } finally {
+    await Promise.all([pool.end(), state.stop()]);
+  }
+});
+
 test('a connection that ends between two statements of a writer fails its work, and nothing else', async () => {
   const pool = openPool({ connectionString: database.url, max: 2 });
   const state = openIndexState({ databaseUrl: database.url, timeoutMs: 60_000 });

@@ -39,7 +39,7 @@ export function sendRendered(
   if (tag !== undefined) {
     response.setHeader('etag', tag);
     const isRead = method === 'GET' || method === 'HEAD';
-    if (isRead && isKnownTag(headers['if-none-match'], tag)) {
+    if (isRead && status === 200 && isKnownTag(headers['if-none-match'], tag)) {
       response.writeHead(304).end();
       return;
     }

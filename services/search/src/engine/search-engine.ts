@@ -202,6 +202,9 @@ export interface StateFilter {
   deletedBefore?: Date;
 }
 
+/** The ids of generations. Other schemas and indexes may have the same prefix. */
+export const GENERATION_ID = /^[0-9a-z]{8}[0-9a-f]{6}$/u;
+
 /** A result, with the id of the generation that was live then. */
 export interface Answered<Answer> {
   answer: Answer;

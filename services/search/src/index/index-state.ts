@@ -28,6 +28,18 @@ export interface IndexState {
   stop(): Promise<void>;
 }
 
+/**
+ * Limits of one writer, so that others are not blocked for ever by a process that hangs, or by a database that does not
+ * answer. The transaction is idle during requests to Elasticsearch, of which each may take two minutes.
+ */
+const WRITER_LIMITS = {
+  lock_timeout: 30_000,
+  statement_timeout: 60_000,
+  // Later than the database itself, whose error is more exact.
+  query_timeout: 70_000,
+  idle_in_transaction_session_timeout: 300_000,
+};
+
 /** Any number, the same for all writers. */
 const WRITER_LOCK = 7_160_051;
 
@@ -49,12 +61,18 @@ export interface IndexStateOptions {
 
 export function openIndexState({ databaseUrl, timeoutMs }: IndexStateOptions): IndexState {
   // Without statistics of new generations the planner would scan whole tables.
-  const writers = openPool({ connectionString: databaseUrl, max: 4, options: '-c enable_seqscan=off' });
+  const writers = openPool({
+    ...WRITER_LIMITS,
+    connectionString: databaseUrl,
+    max: 4,
+    options: '-c enable_seqscan=off',
+  });
   // Separate, because searches do not wait for writers.
   const readers = openPool({
     connectionString: databaseUrl,
     max: 2,
     statement_timeout: timeoutMs,
+    query_timeout: timeoutMs,
     connectionTimeoutMillis: timeoutMs,
   });
   return {
@@ -90,12 +108,20 @@ function stateOf(row: StateColumns | undefined): IndexStateRow {
   return { live, isFilled: filled_at !== null, building };
 }
 
-/** An id that sorts by age, in lower case. */
-export function newGenerationId(): string {
-  return `${Date.now().toString(36)}${randomBytes(3).toString('hex')}`;
+/** An id that sorts after those in use, although the clocks of processes differ. As `GENERATION_ID`. */
+export function newGenerationId({ live, building }: IndexStateRow): string {
+  const time = Math.max(Date.now(), timeAfter(live?.id), timeAfter(building));
+  return `${time.toString(36).padStart(8, '0')}${randomBytes(RANDOM_BYTES).toString('hex')}`;
 }
 
-export async function setBuilding(tx: Transaction, id: string): Promise<void> {
+const RANDOM_BYTES = 3;
+
+function timeAfter(id: string | null | undefined): number {
+  return id == null ? 0 : Number.parseInt(id.slice(0, -2 * RANDOM_BYTES), 36) + 1;
+}
+
+/** @param id null: no generation is being built */
+export async function setBuilding(tx: Transaction, id: string | null): Promise<void> {
   await tx.query('UPDATE index_state SET building = $1', [id]);
 }
 

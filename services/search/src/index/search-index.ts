@@ -124,7 +124,7 @@ export async function openSearchIndex<Content>(
 ): Promise<SearchIndex> {
   const generations = openGenerations(engine, state);
   await generations.open();
-  const { transact, query, current } = generations;
+  const { transact, withoutLostBuild, query, current } = generations;
 
   const encodeAll = async (entities: readonly IndexedEntity[] = []): Promise<EncodedForm<Content>[]> => {
     const run = yieldToEventLoop();
@@ -148,10 +148,12 @@ export async function openSearchIndex<Content>(
 
   /** Changes the live generation and the one that is being built. */
   const changeAll = (work: (target: Target) => Promise<void>): Promise<void> =>
-    transact(async (tx, { live, building }) => {
-      for (const id of building === null ? [live.id] : [building, live.id])
-        await work({ id, tx, isBulk: false });
-    });
+    withoutLostBuild(() =>
+      transact(async (tx, { live, building }) => {
+        for (const id of building === null ? [live.id] : [building, live.id])
+          await work({ id, tx, isBulk: false });
+      }),
+    );
 
   async function* pagesOf(generation: string, filter: StateFilter): AsyncGenerator<Head[]> {
     for (let after: Head | null | undefined = null; after !== undefined; ) {
@@ -199,10 +201,10 @@ export async function openSearchIndex<Content>(
     count: async () => engine.count((await current()).live.id),
     startBuild: async () => {
       await generations.dropFormer();
-      return transact(async (tx, { live }) => {
-        const id = newGenerationId();
+      return transact(async (tx, used) => {
+        const id = newGenerationId(used);
         await engine.create(id, tx);
-        for await (const page of pagesOf(live.id, { isDeleted: true }))
+        for await (const page of pagesOf(used.live.id, { isDeleted: true }))
           await engine.apply(id, decideTombstones(page), { tx, isBulk: true });
         await setBuilding(tx, id);
         return id;
@@ -211,27 +213,30 @@ export async function openSearchIndex<Content>(
     build: async (id, entities) => {
       const changes = { entities: await encodeAll(entities) };
       const rules = { replacesSameRevision: false };
-      await transact(async (tx, { building }) => {
-        assertBuilding(id, building);
-        const target = { id, tx, isBulk: true };
-        await change(target, aboutForms(entities), (heads) => decideChanges(heads, changes, rules));
-      });
+      await withoutLostBuild(() =>
+        transact(async (tx, { building }) => {
+          assertBuilding(id, building);
+          const target = { id, tx, isBulk: true };
+          await change(target, aboutForms(entities), (heads) => decideChanges(heads, changes, rules));
+        }),
+      );
     },
-    finishBuild: async (id, isIdle = false) => {
-      const former = await current();
-      if (former.live.id === id) return;
-      assertBuilding(id, former.building);
-      await engine.seal(id, isIdle);
-      await transact(async (tx, { live, isFilled, building }) => {
-        assertBuilding(id, building);
-        const staged = isFilled ? pagesOf(live.id, { isDeleted: false, isStaged: true }) : [];
-        for await (const page of staged) {
-          const keys = new Set(page.map(keyOf));
-          await change({ id, tx, isBulk: false }, aboutForms(page), (heads) => decideStaging(heads, keys));
-        }
-        await setLive(tx, { ...live, id }, true);
-      });
-    },
+    finishBuild: (id, isIdle = false) =>
+      withoutLostBuild(async () => {
+        const former = await current();
+        if (former.live.id === id) return;
+        assertBuilding(id, former.building);
+        await engine.seal(id, isIdle);
+        await transact(async (tx, { live, isFilled, building }) => {
+          assertBuilding(id, building);
+          const staged = isFilled ? pagesOf(live.id, { isDeleted: false, isStaged: true }) : [];
+          for await (const page of staged) {
+            const keys = new Set(page.map(keyOf));
+            await change({ id, tx, isBulk: false }, aboutForms(page), (heads) => decideStaging(heads, keys));
+          }
+          await setLive(tx, { ...live, id }, true);
+        });
+      }),
     isLive: async (id) => (await current()).live.id === id,
     dropFormer: generations.dropFormer,
     listIds: async (kind, afterId, limit) => [
@@ -312,8 +317,24 @@ function openGenerations<Content>(engine: SearchEngine<Content>, state: IndexSta
     return { ...row, live };
   };
 
+  const transact = <Result>(
+    work: (tx: Transaction, current: UsableState) => Promise<Result>,
+  ): Promise<Result> => state.transact((tx, row) => work(tx, { ...row, live: usable(row) }));
+
+  /** @returns whether the generation that is being built was deleted */
+  const discardLostBuild = async (): Promise<boolean> => {
+    const { building: lost } = await current();
+    if (lost === null || (await engine.list()).includes(lost)) return false;
+    await transact(async (tx, { building }) => {
+      if (building === lost) await setBuilding(tx, null);
+    });
+    return true;
+  };
+
   return {
     current,
+    /** As `IndexState.transact`. @throws ServiceError `unavailable` when another engine or release has the live generation */
+    transact,
 
     /** Deletes generations that are older than the newest one in use, but not live. */
     dropFormer: async (): Promise<void> => {
@@ -322,9 +343,18 @@ function openGenerations<Content>(engine: SearchEngine<Content>, state: IndexSta
       for (const id of await engine.list()) if (id < newest && id !== used.id) await engine.drop(id);
     },
 
-    /** As `IndexState.transact`. @throws ServiceError `unavailable` when another engine or release has the live generation */
-    transact: <Result>(work: (tx: Transaction, current: UsableState) => Promise<Result>): Promise<Result> =>
-      state.transact((tx, row) => work(tx, { ...row, live: usable(row) })),
+    /**
+     * Runs a write that may be repeated. If it fails because the generation that is being built has been deleted, the
+     * build is discarded and the write is run once more.
+     */
+    withoutLostBuild: async (write: () => Promise<void>): Promise<void> => {
+      try {
+        await write();
+      } catch (error) {
+        if (!(await discardLostBuild().catch(() => false))) throw error;
+        await write();
+      }
+    },
 
     /** Runs a query on the live generation, and once more if another one has replaced it meanwhile. */
     query: async <Answer>(run: (generation: string) => Promise<Answered<Answer>>): Promise<Answer> => {
@@ -344,8 +374,11 @@ function openGenerations<Content>(engine: SearchEngine<Content>, state: IndexSta
       const exists = async ({ live: former }: IndexStateRow) =>
         isUsable(former) && (await engine.list()).includes(former.id);
       if (!(await exists(await state.read()))) {
-        const id = newGenerationId();
-        await state.transact((tx) => engine.create(id, tx));
+        const id = await state.transact(async (tx, row) => {
+          const created = newGenerationId(row);
+          await engine.create(created, tx);
+          return created;
+        });
         await engine.seal(id, true);
         await state.transact(async (tx, row) => {
           if (!(await exists(row))) await setLive(tx, { engine: name, layout, id }, false);

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { CLIENT_KEEPALIVE, SERVER_KEEPALIVE } from '../open-pool.ts';
 import { pauseUnlessStopped } from './pages.ts';
 
 /** Tasks that only one process may run at a time. Any numbers, each for one purpose. */
@@ -20,9 +21,6 @@ export interface LockTimeouts {
 
 /** The process notices a lost connection before the database gives the lock to another process. */
 const TIMEOUTS: LockTimeouts = { checkEveryMs: 5_000, checkTimeoutMs: 10_000 };
-/** In seconds. By default the database would release the lock of an unreachable process after hours. */
-const KEEPALIVE =
-  'SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4';
 
 /**
  * Runs work that only one process may do at a time, with a lock on a separate connection.
@@ -38,7 +36,8 @@ export async function withLock<Result>(
     connectionString: databaseUrl,
     connectionTimeoutMillis: checkTimeoutMs,
     query_timeout: checkTimeoutMs,
-    keepAlive: true,
+    options: SERVER_KEEPALIVE,
+    ...CLIENT_KEEPALIVE,
   });
   const lost = new AbortController();
   const ended = new AbortController();
@@ -53,7 +52,6 @@ export async function withLock<Result>(
     }
   };
   try {
-    await client.query(KEEPALIVE);
     const { rows } = await client.query<{ is_acquired: boolean }>(
       'SELECT pg_try_advisory_lock($1) AS is_acquired',
       [LOCKS[name]],

@@ -126,8 +126,8 @@ function describeOn(server: TestElasticsearch): void {
   test('indexes of former builds are deleted after the next one, those of other installations are not', async () => {
     const indexPrefix = server.freshPrefix();
     const client = new Client({ node: server.url });
-    const left = indexOf(indexPrefix, '0left0left0left');
-    const neighbour = indexOf(`${indexPrefix}-too`, '0left0left0left');
+    const left = indexOf(indexPrefix, '00000000000000');
+    const neighbour = indexOf(`${indexPrefix}-too`, '00000000000000');
     for (const index of [left, neighbour]) await client.indices.create({ index });
     const { index, liveName, stop } = await anElasticsearchIndex(server, { indexPrefix });
     try {

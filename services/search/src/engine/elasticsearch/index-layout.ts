@@ -1,5 +1,6 @@
 import type { Client, estypes } from '@elastic/elasticsearch';
 import { ServiceError } from '@kr/service-error';
+import { GENERATION_ID } from '../search-engine.ts';
 
 /** Increased with every change of the mappings or of the documents. */
 export const LAYOUT = 1;
@@ -122,5 +123,5 @@ export async function listGenerations(client: Client, prefix: string): Promise<s
   const indexes = await client.indices.getAlias({ index: `${prefix}-*` });
   return Object.keys(indexes)
     .map((index) => index.slice(prefix.length + 1))
-    .filter((generation) => /^[0-9a-z]{14,}$/u.test(generation));
+    .filter((generation) => GENERATION_ID.test(generation));
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
 import { seededRandom, until } from '@kr/testbed';
@@ -190,6 +191,43 @@ describe('the switch to another generation', () => {
       expect(idsOf(await index.search(aSearch()))).toEqual(['b']);
     } finally {
       client.release();
+      await stop();
+    }
+  });
+
+  test('leaves no limit of lock waits to the next build', async () => {
+    const { index, pool, stop } = await aPostgresIndex();
+    const client = await pool.connect();
+    try {
+      await fill(index);
+      await index.dropFormer();
+      const build = await index.startBuild();
+      await client.query(`BEGIN; LOCK TABLE ${schemaOf(build)}.index_document IN ROW EXCLUSIVE MODE`);
+      const finishing = index.finishBuild(build);
+      // Longer than dropping a generation waits.
+      await Promise.race([finishing, pause(1_500)]);
+      await client.query('ROLLBACK');
+      await finishing;
+      expect(await index.isLive(build)).toBe(true);
+    } finally {
+      client.release();
+      await stop();
+    }
+  });
+
+  test('does not drop schemas of operators', async () => {
+    const { index, pool, stop } = await aPostgresIndex();
+    const schemas = ['index_backup', 'index_0', 'index_00backupoflastweek', 'index_00000000_left'];
+    try {
+      for (const schema of schemas) await pool.query(`CREATE SCHEMA ${schema}`);
+      await pool.query('CREATE SCHEMA index_00000000000000');
+      await fill(index);
+      await index.dropFormer();
+      const { rows } = await pool.query<{ name: string }>(
+        `SELECT nspname AS name FROM pg_namespace WHERE starts_with(nspname, 'index_') ORDER BY 1`,
+      );
+      expect(rows.map(({ name }) => name)).toEqual([...schemas, await schemaIn(pool)].sort());
+    } finally {
       await stop();
     }
   });

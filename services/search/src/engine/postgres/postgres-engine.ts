@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { openPool } from '../../open-pool.ts';
 import type { Deadline } from '../deadline.ts';
-import { type SearchEngine, searchTimeout } from '../search-engine.ts';
+import { GENERATION_ID, type SearchEngine, searchTimeout } from '../search-engine.ts';
 import { type EncodedRow, encodeRow } from './encode-row.ts';
 import { searchRunner } from './run-search.ts';
 import { execute, readHeads, readStates, useSchema } from './stored-rows.ts';
@@ -49,6 +49,9 @@ function settings(values: Readonly<Record<string, string | number>>): string {
     .join(' ');
 }
 
+/** The longest statement about the state of the index counts all documents. */
+const STATE_TIMEOUT_MS = 60_000;
+
 /** SQLSTATE query_canceled. */
 const QUERY_CANCELED = '57014';
 /** Errors of the pool when no connection is free in time, and when opening one takes too long. */
@@ -72,6 +75,8 @@ export function postgresEngine({
   const states = openPool({
     connectionString: databaseUrl,
     max: 2,
+    statement_timeout: STATE_TIMEOUT_MS,
+    query_timeout: STATE_TIMEOUT_MS,
     options: settings({ enable_seqscan: 'off' }),
   });
   const builders = openPool({ connectionString: databaseUrl, max: 1, options: BUILDING });
@@ -111,11 +116,15 @@ export function postgresEngine({
         'SELECT nspname AS schema FROM pg_namespace WHERE starts_with(nspname, $1)',
         [SCHEMA_PREFIX],
       );
-      return rows.map(({ schema }) => schema.slice(SCHEMA_PREFIX.length));
+      return rows
+        .map(({ schema }) => schema.slice(SCHEMA_PREFIX.length))
+        .filter((generation) => GENERATION_ID.test(generation));
     },
     drop: async (generation) => {
       // Searches that still run in it delay this; others must not wait for it.
-      await builders.query(`SET lock_timeout = 1000; DROP SCHEMA IF EXISTS ${schemaOf(generation)} CASCADE`);
+      await builders.query(
+        `SET LOCAL lock_timeout = 1000; DROP SCHEMA IF EXISTS ${schemaOf(generation)} CASCADE`,
+      );
     },
     stop: async () => {
       await Promise.all([readers, states, builders].map((pool) => pool.end()));

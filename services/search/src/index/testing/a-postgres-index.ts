@@ -35,6 +35,9 @@ export async function aPostgresIndex(searchTimeoutMs = 60_000): Promise<TestedIn
       await useLiveTables(pool);
       await pool.query('TRUNCATE index_document CASCADE');
     },
+    deleteGeneration: async (id) => {
+      await pool.query(`DROP SCHEMA ${schemaOf(id)} CASCADE`);
+    },
     stop: async () => {
       await Promise.all([index.stop(), pool.end()]);
       await database.drop();

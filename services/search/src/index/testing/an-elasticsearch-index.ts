@@ -61,6 +61,9 @@ export async function anElasticsearchIndex(
       const operations = hits.hits.map(({ _id }) => ({ delete: { _id } }));
       if (operations.length > 0) await client.bulk({ index, operations, refresh: true });
     },
+    deleteGeneration: async (id) => {
+      await client.indices.delete({ index: `${indexPrefix}-${id}` });
+    },
     stop,
   };
 }

@@ -111,6 +111,32 @@ export function describeBuilds(tested: () => TestedIndex): void {
       await expect(index().finishBuild(left)).rejects.toThrow(left);
     });
 
+    test('that was deleted is discarded by the next change, which is written to the live index', async () => {
+      await begin();
+      await build({ id: 'a' });
+      await tested().deleteGeneration(begun);
+      await write({ id: 'b' });
+      expect(await find()).toEqual(['b']);
+      await expect(build({ id: 'a' })).rejects.toThrow(begun);
+      await begin();
+      await build({ id: 'c' });
+      await finish();
+      expect(await find()).toEqual(['c']);
+    });
+
+    test.each<[name: string, next: () => Promise<void>]>([
+      ['page', () => build({ id: 'b' })],
+      ['switch', finish],
+    ])('that was deleted is a permanent failure of the next %s', async (_name, next) => {
+      await write({ id: 'live' });
+      await begin();
+      await build({ id: 'a' });
+      await tested().deleteGeneration(begun);
+      const failure = await next().catch((error: unknown) => error);
+      expect([isTransient(failure), String(failure)]).toEqual([false, expect.stringContaining(begun)]);
+      expect(await find()).toEqual(['live']);
+    });
+
     test('is recognised once it is live, and rejects further pages', async () => {
       await begin();
       await build({ id: 'a' });

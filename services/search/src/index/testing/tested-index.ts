@@ -13,6 +13,8 @@ export interface TestedIndex {
   index: PatientIndex;
   /** Removes every document. */
   clear(): Promise<void>;
+  /** Deletes one generation as an operator would, without the index. */
+  deleteGeneration(id: string): Promise<void>;
   stop(): Promise<void>;
 }
 
