@@ -7,6 +7,7 @@ import { type DataciteServer, type FreshDatabase, freshDatabase, startDatacite, 
 import { dataciteClient } from './datacite.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { type PublicView, startDoiRegistration } from './register-dois.ts';
+import { doiStates } from './store.ts';
 
 const ACCOUNT = { repository: 'RIVERS.REPOSITORY', password: 'in the test only', prefix: '10.5072' };
 const HIDDEN: PublicView = { isPublic: false };
@@ -122,3 +123,17 @@ test('a call without an answer ends at the timeout and is repeated; other DOIs d
   const { attempts, last_error } = await rowOf(hanging);
   expect([attempts, last_error]).toEqual([0, null]);
 }, 180_000);
+
+test('a DOI that is registered stays so when DataCite refuses an update', async () => {
+  const id = 'edits-00001';
+  const doi = await published(id, publicView(id));
+  await until(async () => (await rowOf(doi)).state === 'findable');
+  const domains = datacite.domains.splice(0, 1, 'elsewhere.example.org');
+  await published(id, publicView(id));
+  await until(async () => (await rowOf(doi)).refused_at !== null);
+  expect(await doiStates(sql, [id])).toEqual(new Map([[doi, 'findable']]));
+  const first = await published('first-00001', publicView('first-00001'));
+  await until(async () => (await rowOf(first)).refused_at !== null);
+  expect(await doiStates(sql, ['first-00001'])).toEqual(new Map([[first, 'failed']]));
+  datacite.domains.splice(0, 1, ...domains);
+});

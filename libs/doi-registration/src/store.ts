@@ -3,7 +3,10 @@ import type { Sql, SqlDatabase } from '@kr/database';
 /** State of a DOI at DataCite, as it was last confirmed. */
 export type RegistrationState = 'unregistered' | 'registered' | 'findable';
 
-/** States of a DOI for readers: `pending` before its first registration, `hidden` after it was findable. */
+/**
+ * States of a DOI for readers: `pending` before its first registration, `hidden` after it was findable, `failed` if DataCite refused to
+ * register it. A refused update changes nothing for readers.
+ */
 export type DoiState = 'pending' | 'findable' | 'hidden' | 'unregistered' | 'failed';
 
 export interface DoiRow {
@@ -121,9 +124,9 @@ export async function doiStates(sql: Sql, ids: readonly string[]): Promise<Reado
 }
 
 export function stateOf({ state, refused_at: refusedAt, registered_at: at, ...row }: DoiRow): DoiState {
-  if (refusedAt !== null) return 'failed';
   if (state === 'findable') return 'findable';
   if (at !== null) return 'hidden';
+  if (refusedAt !== null) return 'failed';
   return row.due_at === null ? 'unregistered' : 'pending';
 }
 
