@@ -279,6 +279,25 @@ describe('pages', () => {
     expect((await page(`/records/${secret.id}`)).status).toBe(403);
   });
 
+  test('a page that the web service serves itself ends with its record', async () => {
+    const { id } = await publishedRecord(author, 'Levels in doubt');
+    const webUrl = system.environments.gateway['WEB_URL'];
+    const shown = async () => {
+      const response = await fetch(`${webUrl}/records/${id}`, { headers: { accept: 'text/html' } });
+      return { status: response.status, title: (await response.text()).includes('Levels in doubt') };
+    };
+    expect(await shown()).toEqual({ status: 200, title: true });
+    const draft = await author.sure<Entity>('POST', `/records/${id}/draft`);
+    const access = { record: 'restricted', files: 'restricted' };
+    await author.sure('PUT', `/records/${id}/draft`, {
+      json: { ...recordDocument('Levels in doubt'), access },
+    });
+    const publishing = publish(author, draft);
+    // Pages are rendered while the record changes.
+    await Promise.all([shown(), shown(), publishing]);
+    expect(await shown()).toEqual({ status: 403, title: false });
+  });
+
   test('an embargo is shown with its end, and removed entities with their tombstone', async () => {
     const { text } = await page(`/records/${(await embargoedRecord()).id}`);
     expect(text).toMatch(/under embargo until \w+ \d+, \d{4}/);

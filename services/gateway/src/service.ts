@@ -96,6 +96,7 @@ async function open(config: GatewayConfig, logger: Logger, { elapsed, now }: Clo
     forwardPages({
       ...shared,
       webUrl: config.web.url,
+      webKey: config.web.key,
       isTrusted: trustedPeer(config.trustedProxies, config.web.key),
     });
   const listener = pipeline({

@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { COLLECTION, type ErrorBody, type Kind, kindOf, negotiateFormat } from '@kr/formats';
 import type { Logger } from '@kr/telemetry';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
-import { LRUCache } from 'lru-cache';
 import { ApiError, type OpenRepository, readerOf } from './api/repository.ts';
+import { cachingOf } from './caching.ts';
+import { concurrencyLimit } from './concurrency-limit.ts';
 import { atomFeed } from './feeds/atom.ts';
 import { securityContact } from './feeds/security-contact.ts';
 import { openSearch, robots, sitemap, sitemapIndex } from './feeds/sitemap.ts';
@@ -24,6 +25,8 @@ export interface AppDeps {
   open: OpenRepository;
   /** Base URL of links; undefined: the host of each request. */
   publicBaseUrl: URL | undefined;
+  /** The gateway proves itself with it. */
+  webKey: string;
   siteName: string;
   contactEmail: string;
   oaiPrefix: string;
@@ -38,9 +41,10 @@ const PDF_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'self'; sandbox",
   'content-disposition': 'inline',
   'x-frame-options': 'SAMEORIGIN',
-  'cache-control': 'private, no-cache',
 };
 
+/** PDF files that are read into memory at once. */
+const MAX_CONCURRENT_PDFS = 2;
 const MAX_OAI_BODY_BYTES = 16_384;
 
 /** Pages run our scripts only, load nothing from other hosts, and cannot be framed. */
@@ -52,14 +56,11 @@ const PAGE_HEADERS = {
   'x-frame-options': 'DENY',
 };
 
-/** Milliseconds for which a page that is the same for all readers may be sent again, and the bytes of all of them. */
-const CACHED_MS = 1_000;
-const MAX_CACHED_BYTES = 8 * 1024 * 1024;
-
 /** All pages and feeds as an Express application. */
 export function buildApp({
   open,
   publicBaseUrl,
+  webKey,
   siteName,
   contactEmail,
   oaiPrefix,
@@ -68,16 +69,13 @@ export function buildApp({
   const assets = loadAssets(join(import.meta.dirname, 'assets'), {
     'land.svg': `<svg xmlns="http://www.w3.org/2000/svg" viewBox="-180 -90 360 180"><path id="land" d="${landPath([-180, -90, 180, 90])}"/></svg>`,
   });
-  const cache = new LRUCache<string, RenderedPage>({
-    maxSize: MAX_CACHED_BYTES,
-    sizeCalculation: ({ html }) => html.length + 512,
-    ttl: CACHED_MS,
-  });
+  const limitPdfs = concurrencyLimit(MAX_CONCURRENT_PDFS);
 
   const contextOf = (request: Request, response: Response): PageContext => {
     const abort = new AbortController();
     response.once('close', () => abort.abort());
-    const reader = readerOf(request, abort.signal, publicBaseUrl);
+    const reader = readerOf(request, abort.signal, { publicBaseUrl, webKey });
+    response.set('cache-control', cachingOf(reader));
     const { pathname, searchParams: query } = new URL(request.originalUrl, 'http://page');
     query.delete('token');
     const search = query.toString();
@@ -101,7 +99,7 @@ export function buildApp({
       try {
         await answer(context, paramsOf(request), response);
       } catch (error) {
-        sendPage(response, renderedPage(problemOf(error, context, logger), context));
+        sendPage(response, problemOf(error, context, logger), context);
       }
     };
   }
@@ -109,12 +107,12 @@ export function buildApp({
   type Read<Result> = (context: PageContext, params: Record<string, string>) => Promise<Result>;
   const page = (read: Read<Page>) =>
     handler(async (context, params, response) => {
-      sendPage(response, renderedPage(await read(context, params), context));
+      sendPage(response, await read(context, params), context);
     });
-  const text = (type: string, read: Read<string>, caching = 'public, max-age=300') =>
+  const text = (type: string, read: Read<string>, forEverybody = 'public, max-age=300') =>
     handler(async (context, params, response) => {
       const body = await read(context, params);
-      response.type(type).set('cache-control', caching).send(body);
+      response.type(type).set('cache-control', cachingOf(context.reader, forEverybody)).send(body);
     });
   const redirect = (find: Read<string>) =>
     handler(async (context, params, response) => {
@@ -194,7 +192,13 @@ export function buildApp({
         entityPage(kind, await context.repository.draft(kind, id), context),
       ),
     );
-    app.get(one, negotiate(kind), landingPage(kind));
+    app.get(
+      one,
+      negotiate(kind),
+      page(async (context, { id = '' }) =>
+        entityPage(kind, await context.repository.entity(kind, id), context),
+      ),
+    );
     app.get(
       `${one}/latest`,
       redirect(async (context, { id = '' }) => {
@@ -211,25 +215,14 @@ export function buildApp({
     app.get(
       `${one}/preview/:key/document`,
       handler(async (context, { id = '', key = '' }, response) => {
-        const bytes = await pdfDocument(kind, id, key, context);
-        response.set(PDF_HEADERS).type('application/pdf').send(bytes);
+        const bytes = await limitPdfs(() => pdfDocument(kind, id, key, context));
+        const caching = cachingOf(context.reader, 'private, no-cache');
+        response
+          .set({ ...PDF_HEADERS, 'cache-control': caching })
+          .type('application/pdf')
+          .send(bytes);
       }),
     );
-  }
-
-  /** Requests with `Cache-Control: no-cache`, as the gateway forwards them, get a new page. */
-  function landingPage(kind: Kind): RequestHandler {
-    return handler(async (context, { id = '' }, response) => {
-      const { reader, repository, path } = context;
-      const key = `${reader.baseUrl}${path}`;
-      const mayBeCached = reader.token === undefined && response.req.headers['cache-control'] !== 'no-cache';
-      const cached = mayBeCached ? cache.get(key) : undefined;
-      if (cached !== undefined) return sendPage(response, cached);
-      const landing = await entityPage(kind, await repository.entity(kind, id), context);
-      const rendered = renderedPage(landing, context);
-      if (landing.publicOf !== undefined) cache.set(key, rendered);
-      return sendPage(response, rendered);
-    });
   }
 }
 
@@ -276,29 +269,15 @@ function problemOf(error: unknown, context: PageContext, logger: Logger): Page {
   return problemPage(body, context);
 }
 
-/** Status, headers and HTML of a page. */
-interface RenderedPage {
-  status: number;
-  headers: Readonly<Record<string, string>>;
-  html: string;
-}
-
-function renderedPage(page: Page, context: PageContext): RenderedPage {
-  return {
-    status: page.status ?? 200,
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': context.reader.token === undefined ? 'no-cache' : 'private, no-store',
-      ...(page.link === undefined ? {} : { link: page.link }),
-      ...(page.publicOf === undefined ? {} : { 'x-parent-id': page.publicOf }),
-      ...(page.retryAfter === undefined ? {} : { 'retry-after': page.retryAfter }),
-    },
-    html: renderPage(page, context),
-  };
-}
-
-function sendPage(response: Response, { status, headers, html }: RenderedPage): void {
-  if (!response.destroyed) response.status(status).set(headers).send(html);
+function sendPage(response: Response, page: Page, context: PageContext): void {
+  if (response.destroyed) return;
+  if (page.link !== undefined) response.set('link', page.link);
+  if (page.publicOf !== undefined) response.set('x-parent-id', page.publicOf);
+  if (page.retryAfter !== undefined) response.set('retry-after', page.retryAfter);
+  response
+    .status(page.status ?? 200)
+    .type('text/html; charset=utf-8')
+    .send(renderPage(page, context));
 }
 
 function serveAsset(assets: Assets): RequestHandler {

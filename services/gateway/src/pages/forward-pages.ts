@@ -13,6 +13,8 @@ export interface ForwardPagesDeps {
   /** Where the web service listens. */
   webUrl: URL;
   baseUrlOf: (request: IncomingMessage) => string;
+  /** Proves to the web service that the client address is right. */
+  webKey: string;
   isTrusted: (request: Origin) => boolean;
   rateLimits: Pick<RateLimits, 'count'>;
   cache: Pick<ResponseCache, 'readShared'>;
@@ -44,6 +46,7 @@ export interface ForwardPages {
  */
 export function forwardPages({
   webUrl,
+  webKey,
   baseUrlOf,
   isTrusted,
   rateLimits,
@@ -72,8 +75,9 @@ export function forwardPages({
           ...(isRead ? {} : { body: request }),
           headers: {
             ...forwardedHeaders(request, baseUrl, isTrusted(request)),
-            // Events invalidate the cache of this service; that of the web service only expires.
-            'cache-control': 'no-cache',
+            // The web service reads past the caches of documents, so that the page is as old as this entry and no older.
+            ...(isCacheable(request) ? { 'cache-control': 'no-cache' } : {}),
+            'x-web-key': webKey,
             'x-request-id': idOf(response),
           },
         })

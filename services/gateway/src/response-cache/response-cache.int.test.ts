@@ -191,6 +191,7 @@ describe('a cached answer', () => {
     { name: 'an export', init: { headers: { accept: 'text/turtle, application/json;q=0.5' } } },
     { name: 'an unacceptable media type', init: { headers: { accept: 'image/png' } } },
     { name: 'a demand', init: { headers: { 'if-match': '3' } } },
+    { name: 'a client that wants a new answer', init: { headers: { 'cache-control': 'no-cache' } } },
     { name: 'a body', init: { headers: { 'content-type': 'text/plain' } } },
   ])('does not answer $name as it answers everybody', async ({ init, path = PATH }) => {
     const plain = await whole(PATH);

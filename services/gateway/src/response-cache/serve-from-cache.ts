@@ -68,13 +68,14 @@ export function pageTypeOf(accept: string): string | undefined {
   return accept.startsWith('text/html') ? PAGE_TYPE : undefined;
 }
 
-/** A read without credentials, body or headers that the application would have to evaluate. */
+/** A read without credentials, body or headers that the application would have to evaluate, and that a cache may answer. */
 function isPlainRead(request: IncomingMessage): boolean {
   const { method, headers, rawHeaders } = request;
   return (
     (method === 'GET' || method === 'HEAD') &&
     headers.authorization === undefined &&
     headers.cookie === undefined &&
+    headers['cache-control'] !== 'no-cache' &&
     headers['if-match'] === undefined &&
     headers['content-type'] === undefined &&
     headers['content-length'] === undefined &&

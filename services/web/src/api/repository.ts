@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto';
 import { COLLECTION, type Entity, type ErrorBody, type FileListing, type Hits, type Kind } from '@kr/formats';
 import type { Request } from 'express';
 import { Pool } from 'undici';
@@ -8,7 +9,7 @@ export interface Reader {
   baseUrl: string;
   /** The access-link token of the page, carried through every link; undefined without one. */
   token: string | undefined;
-  /** Headers that identify the client to the gateway. */
+  /** Headers for the gateway: they identify the client, and forbid answers from its cache if the request does. */
   forwarded: Readonly<Record<string, string>>;
   signal: AbortSignal;
 }
@@ -159,32 +160,52 @@ export function withToken(url: string, token: string | undefined): string {
 /** Only image viewers send credentials: a page with them would not be the same for all readers. */
 const WITH_CREDENTIALS = '/api/iiif/';
 
-/**
- * Host, scheme, token and client of a page request; a proxy forwards them in headers.
- * @param publicBaseUrl takes the place of the host and scheme of the request
- */
+interface ReaderOptions {
+  /** Takes the place of the host and scheme of the request. */
+  publicBaseUrl: URL | undefined;
+  /** The gateway proves itself with it. */
+  webKey: string;
+}
+
+/** Host, scheme, token and client of a page request; a proxy forwards them in headers. */
 export function readerOf(
   { headers, originalUrl, socket }: Pick<Request, 'headers' | 'originalUrl' | 'socket'>,
   signal: AbortSignal,
-  publicBaseUrl?: URL,
+  { publicBaseUrl, webKey }: ReaderOptions,
 ): Reader {
   const requested = `${first(headers['x-forwarded-proto']) === 'https' ? 'https' : 'http'}://${first(headers['x-forwarded-host']) ?? headers.host ?? 'localhost'}`;
   const { protocol, host, origin } = publicBaseUrl ?? new URL(requested);
   const start = originalUrl.indexOf('?');
   const token = start === -1 ? null : new URLSearchParams(originalUrl.slice(start)).get('token');
-  const { authorization } = headers;
+  const { authorization, 'cache-control': caching } = headers;
   return {
     baseUrl: origin,
     token: token || undefined,
     forwarded: {
       ...(authorization !== undefined && originalUrl.startsWith(WITH_CREDENTIALS) ? { authorization } : {}),
+      // Pages that the gateway caches are read past its cache, so that their age is that of one cache.
+      ...(caching === 'no-cache' ? { 'cache-control': caching } : {}),
       host,
-      'x-forwarded-for': first(headers['x-forwarded-for']) ?? socket.remoteAddress ?? '',
+      'x-forwarded-for': forwardedFor({ headers, socket }, webKey),
       'x-forwarded-host': host,
       'x-forwarded-proto': protocol.slice(0, -1),
     },
     signal,
   };
+}
+
+/** The addresses that a request came through. Any client can send the header, so its own address is added. */
+function forwardedFor({ headers, socket }: Pick<Request, 'headers' | 'socket'>, webKey: string): string {
+  const before = first(headers['x-forwarded-for']);
+  const peer = socket.remoteAddress ?? '';
+  if (before === undefined) return peer;
+  // The address of the gateway would count for all of its clients.
+  return isEqual(first(headers['x-web-key']) ?? '', webKey) ? before : `${before}, ${peer}`;
+}
+
+function isEqual(presented: string, secret: string): boolean {
+  const [one, other] = [Buffer.from(presented), Buffer.from(secret)];
+  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 function first(value: string | string[] | undefined): string | undefined {

@@ -1,6 +1,7 @@
 import type { Entity, FileEntry, Kind } from '@kr/formats';
 import { type Request, type Response, Router } from 'express';
 import { ApiError } from '../api/repository.ts';
+import { concurrencyLimit } from '../concurrency-limit.ts';
 import type { PageContext } from '../html/layout.ts';
 import { readImageRequest } from './image-request.ts';
 import { canvas, iiifBase, imageInfo, imagesOf, manifest, sequence } from './manifest.ts';
@@ -8,7 +9,7 @@ import { dimensionsOf, IMAGE_TYPES, renderImage } from './render-image.ts';
 
 /** The largest file that is rendered, in bytes. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Images that are rendered at once; each may take some hundred MB of memory. */
+/** Images that are read or rendered at once; each may take some hundred MB of memory. */
 const MAX_CONCURRENT = 2;
 
 const FORMS: Readonly<Record<string, { kind: Kind; isDraft: boolean }>> = {
@@ -27,6 +28,14 @@ type Answer = (
 export function iiifRoutes(contextOf: (request: Request, response: Response) => PageContext): Router {
   const router = Router({ strict: true, caseSensitive: true });
   const limitConcurrency = concurrencyLimit(MAX_CONCURRENT);
+  router.use((request, response, next) => {
+    response.set('access-control-allow-origin', '*').vary('Authorization');
+    if (request.method !== 'OPTIONS') return next();
+    response
+      .set({ 'access-control-allow-methods': 'GET, HEAD', 'access-control-allow-headers': 'Authorization' })
+      .status(204)
+      .end();
+  });
   const route = (path: string, answer: Answer): void => {
     router.get(path, async (request, response) => {
       try {
@@ -34,10 +43,7 @@ export function iiifRoutes(contextOf: (request: Request, response: Response) => 
           contextOf(request, response),
           request.params as Record<string, string>,
         );
-        response
-          .set({ 'cache-control': 'no-cache', 'access-control-allow-origin': '*' })
-          .type(type)
-          .send(body);
+        response.type(type).send(body);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         response.status(error.status).json(error.body);
@@ -65,20 +71,23 @@ export function iiifRoutes(contextOf: (request: Request, response: Response) => 
     };
   });
   route('/:image/info.json', async (context, { image = '' }) => {
-    const { bytes, id } = await readImage(context, image);
-    const size = await dimensionsOf(bytes);
-    if (size === undefined) throw notFound();
-    return { type: LD, body: imageInfo(id, size) };
+    const info = await limitConcurrency(async () => {
+      const { bytes, id } = await readImage(context, image);
+      const size = await dimensionsOf(bytes);
+      return size && imageInfo(id, size);
+    });
+    if (info === undefined) throw notFound();
+    return { type: LD, body: info };
   });
   route(
     '/:image/:region/:size/:rotation/:file',
     async (context, { image = '', region = '', size = '', rotation = '', file = '' }) => {
       const request = readImageRequest(region, size, rotation, file);
-      const { bytes } = await readImage(context, image);
-      return {
-        type: IMAGE_TYPES[request.format],
-        body: await limitConcurrency(() => renderImage(bytes, request)),
-      };
+      const body = await limitConcurrency(async () => {
+        const { bytes } = await readImage(context, image);
+        return renderImage(bytes, request);
+      });
+      return { type: IMAGE_TYPES[request.format], body };
     },
   );
   router.get('/:image', (request, response) => {
@@ -122,20 +131,4 @@ function imageIn(images: readonly FileEntry[], key: string): FileEntry {
 
 function notFound(): ApiError {
   return new ApiError(404, { status: 404, message: 'There is no such image.', code: 'not_found' });
-}
-
-/** Runs at most `max` tasks at a time; the others wait in the order of their arrival. */
-function concurrencyLimit(max: number): <Value>(task: () => Promise<Value>) => Promise<Value> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (task) => {
-    if (running >= max) await new Promise<void>((start) => waiting.push(start));
-    running += 1;
-    try {
-      return await task();
-    } finally {
-      running -= 1;
-      waiting.shift()?.();
-    }
-  };
 }
