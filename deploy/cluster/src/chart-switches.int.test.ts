@@ -8,7 +8,8 @@ import type { Resource } from './testing/resource.ts';
 
 /** Required values without a default. */
 const IDENTIFIERS = 'identifiers.doiPrefix=10.1234,identifiers.oaiPrefix=repository.example.org';
-const PROXIES = 'trustedProxies={10.0.0.0/8}';
+const PEERS = 'networkPolicy.ingressPeers[0].podSelector.matchLabels.app=ingress';
+const PROXIES = `trustedProxies={10.0.0.0/8},${PEERS}`;
 const DEV = pathOf('knowledge-repository/values.dev.yaml');
 const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
 
@@ -38,6 +39,11 @@ else {
       'an ingress of unknown proxies',
       'ingress.enabled=true,ingress.tlsSecret=tls',
       'trustedProxies is required',
+    ],
+    [
+      'an ingress whose pods are not named',
+      'ingress.enabled=true,ingress.tlsSecret=tls,trustedProxies={10.0.0.0/8}',
+      'networkPolicy.ingressPeers is required',
     ],
     ['a route of unknown proxies', 'httpRoute.enabled=true', 'trustedProxies is required'],
     ['a route without Gateway', `httpRoute.enabled=true,${PROXIES}`, 'httpRoute.parentRefs is required'],
@@ -76,7 +82,7 @@ else {
   test('names all problems at once', async () => {
     const set = 'identifiers.doiPrefix=,identifiers.oaiPrefix=,ingress.enabled=true';
     await expect(render(set)).rejects.toThrow(
-      /doiPrefix[\s\S]*oaiPrefix[\s\S]*trustedProxies[\s\S]*tlsSecret/,
+      /doiPrefix[\s\S]*oaiPrefix[\s\S]*trustedProxies[\s\S]*ingressPeers[\s\S]*tlsSecret/,
     );
   });
 

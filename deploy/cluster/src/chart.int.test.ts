@@ -18,7 +18,7 @@ interface GivenValues extends ServiceValues {
   existingSecretPrefix?: string;
   dev?: { enabled: boolean };
   migrations?: { hook: { enabled: boolean } };
-  networkPolicy?: { enabled?: boolean; extraEgress?: PolicyRule[] };
+  networkPolicy?: { enabled?: boolean; ingressPeers?: object[]; extraEgress?: PolicyRule[] };
   caBundle?: object;
   metrics?: { prometheusRule?: { enabled: boolean; runbookUrl?: string }; dashboard?: { enabled: boolean } };
   tracing?: { endpoint: string; ratio?: number };
@@ -218,8 +218,17 @@ else {
       const { ingress = [], egress = [] } = one('NetworkPolicy', `${prefix}-web`).spec;
       const portsOf = (rules: readonly PolicyRule[]) =>
         rules.flatMap(({ ports }) => ports.map(({ port }) => port));
-      // The gateway, the connection test, and the ingress.
-      expect(portsOf(ingress).filter((port) => port !== 'metrics')).toEqual(['http', 'http', 'http']);
+      const callers = ingress.filter(({ ports }) => ports[0]?.port !== 'metrics');
+      expect(portsOf(callers)).toEqual(callers.map(() => 'http'));
+      const peers = given.networkPolicy?.ingressPeers;
+      const podOf = (name: string) => ({
+        podSelector: { matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': name }) },
+      });
+      expect(callers.map(({ from }) => from)).toEqual([
+        [podOf('connection-test')],
+        [podOf('gateway')],
+        ...(peers === undefined ? [] : [peers]),
+      ]);
       const traces = given.tracing === undefined ? [] : [4318];
       const further = givenTo('web').extraEgress.flatMap(({ ports }) => ports.map(({ port }) => port));
       expect(portsOf(egress)).toEqual([53, 53, 'http', ...traces, ...further]);

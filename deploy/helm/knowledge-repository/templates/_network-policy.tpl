@@ -1,6 +1,6 @@
 {{- /*
 Allows only the connections that a component needs. Takes "root", "name", "component" (its row), "values", and, optional: "callers" (map of
-components to the ports that they call), "isPublic" (whether the ingress calls it), "annotations".
+components to the ports that they call), "admitsIngress" (whether the ingress may call it), "annotations".
 */ -}}
 {{- define "knowledge-repository.networkPolicy" -}}
 {{- $root := .root }}
@@ -22,7 +22,7 @@ spec:
     - from: [{ podSelector: { matchLabels: {{ include "knowledge-repository.selectorLabels" (dict "root" $root "name" $caller) | fromYaml | toJson }} } }]
       ports: {{- include "knowledge-repository.policyPorts" $ports | trim | nindent 8 }}
     {{- end }}
-    {{- if .isPublic }}
+    {{- if .admitsIngress }}
     {{- include "knowledge-repository.policyRule" (list "from" "http" $policy.ingressPeers) | nindent 4 }}
     {{- end }}
     {{- if and .callers $root.Values.metrics.enabled }}

@@ -11,6 +11,7 @@
   (list (not $values.identifiers.oaiPrefix) "identifiers.oaiPrefix is required: the domain name in OAI identifiers")
   (list (and (eq $values.identifiers.doiPrefix "10.5072") (not $values.identifiers.allowTest)) "identifiers.doiPrefix 10.5072 is for tests: set identifiers.allowTest, or your own prefix")
   (list (and $isPublic (not $values.trustedProxies)) "trustedProxies is required with ingress.enabled or httpRoute.enabled: without the addresses of the proxy all visitors share one rate limit")
+  (list (and $isPublic $values.networkPolicy.enabled (not $values.networkPolicy.ingressPeers)) "networkPolicy.ingressPeers is required with ingress.enabled or httpRoute.enabled: the proxy that may call the pages")
   (list (and $values.ingress.enabled $isHttps (not $values.ingress.tlsSecret) (not $values.ingress.tlsInFront)) "publicUrl is https: set ingress.tlsSecret, or ingress.tlsInFront if a proxy in front of the ingress ends TLS")
   (list (and $values.ingress.tlsSecret (not $isHttps)) "ingress.tlsSecret is set: publicUrl has to be https, otherwise links lead to unencrypted pages")
   (list (and $values.httpRoute.enabled (not $values.httpRoute.parentRefs)) "httpRoute.parentRefs is required with httpRoute.enabled: the Gateway that serves publicUrl")
