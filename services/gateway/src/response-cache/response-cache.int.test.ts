@@ -191,7 +191,10 @@ describe('a cached answer', () => {
     { name: 'an export', init: { headers: { accept: 'text/turtle, application/json;q=0.5' } } },
     { name: 'an unacceptable media type', init: { headers: { accept: 'image/png' } } },
     { name: 'a demand', init: { headers: { 'if-match': '3' } } },
-    { name: 'a client that wants a new answer', init: { headers: { 'cache-control': 'no-cache' } } },
+    {
+      name: 'the web service for a page to be cached',
+      init: { headers: { 'cache-control': 'no-cache', 'x-web-key': 'any' } },
+    },
     { name: 'a body', init: { headers: { 'content-type': 'text/plain' } } },
   ])('does not answer $name as it answers everybody', async ({ init, path = PATH }) => {
     const plain = await whole(PATH);

@@ -68,6 +68,11 @@ export function pageTypeOf(accept: string): string | undefined {
   return accept.startsWith('text/html') ? PAGE_TYPE : undefined;
 }
 
+/** The web service renders a page that this service caches. Browsers send `no-cache` with every conditional fetch, so that alone does not count. */
+function isForCachedPage({ headers }: IncomingMessage): boolean {
+  return headers['x-web-key'] !== undefined && headers['cache-control'] === 'no-cache';
+}
+
 /** A read without credentials, body or headers that the application would have to evaluate, and that a cache may answer. */
 function isPlainRead(request: IncomingMessage): boolean {
   const { method, headers, rawHeaders } = request;
@@ -75,7 +80,7 @@ function isPlainRead(request: IncomingMessage): boolean {
     (method === 'GET' || method === 'HEAD') &&
     headers.authorization === undefined &&
     headers.cookie === undefined &&
-    headers['cache-control'] !== 'no-cache' &&
+    !isForCachedPage(request) &&
     headers['if-match'] === undefined &&
     headers['content-type'] === undefined &&
     headers['content-length'] === undefined &&
