@@ -26,6 +26,7 @@ beforeEach(async () => {
   const cache = openResponseCache(() => 0);
   pages = forwardPages({
     webUrl,
+    webKey: 'a key',
     baseUrlOf: () => 'http://h',
     isTrusted: () => false,
     rateLimits: { count: () => undefined },
