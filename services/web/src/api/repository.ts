@@ -194,7 +194,7 @@ export function readerOf(
   };
 }
 
-/** The addresses that a request came through. Any client can send the header, so its own address is added. */
+/** The addresses of the hops of a request. Any client can send the header, so its own address is added. */
 function forwardedFor({ headers, socket }: Pick<Request, 'headers' | 'socket'>, webKey: string): string {
   const before = first(headers['x-forwarded-for']);
   const peer = socket.remoteAddress ?? '';
