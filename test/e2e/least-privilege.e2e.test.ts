@@ -23,7 +23,7 @@ const OF_THE_INDEX = ['FetchForIndex', 'ListIds', 'AwaitEventsSent'];
 const OF_THE_OPERATOR = ['DescribeIndex', 'StartReindex', 'CheckDrift'];
 const OF_RECORDS = ['RemoveDeletedRecords', 'ListVersionResources'];
 const OF_PEERS = ['FindIds', 'FindDois'];
-const OF_PUBLICATIONS = ['SealBuckets', 'DecideBuckets'];
+const OF_PUBLICATIONS = ['SealBuckets', 'ApplyDecisionToBuckets'];
 
 /** The permitted callers of every RPC: RPCs without an entry belong to the first caller. */
 const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => readonly Caller[]>>> = {

@@ -119,13 +119,16 @@ describe('the trace of a publication', () => {
     ];
     const seal = called('files', 'knowledge.files.v1.FilesService/SealBuckets');
     const prepare = called('records', 'knowledge.records.v1.RecordsService/PreparePublication');
-    const decide = called('records', 'knowledge.records.v1.RecordsService/DecidePublication');
+    const decide = called('records', 'knowledge.records.v1.RecordsService/ApplyDecisionToRecords');
     const expected: readonly (readonly string[])[] = [
       [...seal, 'files: update bucket'],
       [...prepare, 'records: update draft'],
       [...publishing, 'packages: update publication'],
       [...decide, 'records: update version'],
-      [...called('files', 'knowledge.files.v1.FilesService/DecideBuckets'), 'files: update participant'],
+      [
+        ...called('files', 'knowledge.files.v1.FilesService/ApplyDecisionToBuckets'),
+        'files: update participant',
+      ],
       [...publishing, 'packages: send knowledge.packages.package.published'],
       [...decide, 'records: send knowledge.records.record.published'],
       [...publishing, 'search: consume search-index', 'search: insert index_document'],
@@ -214,7 +217,7 @@ describe('the trace of a publication', () => {
       });
       expect(published.status).toBe(202);
       draft = published.draft;
-      const told = 'records: knowledge.records.v1.RecordsService/DecidePublication';
+      const told = 'records: knowledge.records.v1.RecordsService/ApplyDecisionToRecords';
       await until(() => traceOf(draft).has(PUBLISH_RECORD, told), PATIENT);
       await system.relaunch('records');
       expect(sends(traceOf(draft))).toEqual([]);

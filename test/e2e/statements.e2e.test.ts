@@ -112,7 +112,7 @@ describe('a download', () => {
 
 describe('a publish', () => {
   /** The decision is delivered after the answer, so counting ends with the answer. */
-  const TOLD_LATE = 'publish.decide-files.before:pause:1500,publish.decide-records.before:pause:1500';
+  const TOLD_LATE = 'publish.notify-files.before:pause:1500,publish.notify-records.before:pause:1500';
   /** Other chores of the services fall into some of them, never into all, however slow the machine is. */
   const MOST_TRIES = 20;
   let packages: pg.Client;

@@ -32,7 +32,7 @@ afterAll(async () => {
 const MOMENTS = [
   { frozen: 'publish.prepare.after', tried: 'publish.commit.after' },
   { frozen: 'publish.commit.before', tried: 'publish.commit.after' },
-  { frozen: 'publish.decide-records.before', tried: 'publish.decide-records.after' },
+  { frozen: 'publish.notify-records.before', tried: 'publish.notify-records.after' },
   { frozen: 'publish.finish.before', tried: 'publish.finish.after' },
 ];
 

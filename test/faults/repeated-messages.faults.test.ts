@@ -87,7 +87,12 @@ const atRest = async (): Promise<string[]> => {
 };
 
 const namesOf = (kept: readonly Message[]) => [...new Set(kept.map(({ method }) => method))].sort();
-const EVERY_METHOD = ['DecideBuckets', 'DecidePublication', 'PreparePublication', 'SealBuckets'];
+const EVERY_METHOD = [
+  'ApplyDecisionToBuckets',
+  'ApplyDecisionToRecords',
+  'PreparePublication',
+  'SealBuckets',
+];
 
 /** Once more, the last first, and each twice. */
 async function repeatBackwards(kept: readonly Message[]): Promise<void> {

@@ -43,10 +43,10 @@ export class Checker {
   constructor(world: World) {
     this.world = world;
     const { publications, packages, records, files } = world.tables;
-    const countFence = (of: string, before?: { state: string }, after?: { state: string }): void =>
+    const countParticipation = (of: string, before?: { state: string }, after?: { state: string }): void =>
       world.trace.count(`${of}: ${before?.state ?? 'unheard of'} to ${after?.state ?? 'forgotten'}`);
-    records.participants.changed = (before, after) => countFence('records', before, after);
-    files.fences.changed = (before, after) => countFence('files', before, after);
+    records.participants.changed = (before, after) => countParticipation('records', before, after);
+    files.participations.changed = (before, after) => countParticipation('files', before, after);
     publications.publications.changed = (before, after, by) => this.publicationChanged(before, after, by);
     for (const { versions } of [packages, records]) {
       versions.changed = (before, after) => this.versionChanged(before, after);
@@ -216,7 +216,7 @@ export class Checker {
     for (const { entityId, state } of tables.files.buckets.rows.values()) {
       if (state === 'sealed') found.push(`the files of ${entityId} are sealed`);
     }
-    for (const { publicationId, state } of tables.files.fences.rows.values()) {
+    for (const { publicationId, state } of tables.files.participations.rows.values()) {
       if (state === 'prepared') found.push(`the files are prepared for ${publicationId}`);
     }
     return found;

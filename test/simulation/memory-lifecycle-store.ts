@@ -7,8 +7,8 @@ import {
   type Entity,
   type LifecycleStore,
   newDraft,
-  type Participant,
   type StoredDocument,
+  type StoredParticipation,
 } from '@kr/draft-lifecycle';
 import type { OutboxEvent } from '@kr/event-bus';
 import { type MemoryConnection, type MemoryTx, type Reader, Table } from './memory-database.ts';
@@ -40,7 +40,7 @@ export interface DraftRow extends Readonly<DraftForm> {
   readonly id: string;
 }
 
-export interface ParticipantRow extends Participant {
+export interface ParticipantRow extends StoredParticipation {
   readonly updatedAt: Date;
 }
 
@@ -72,8 +72,12 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
   const staged = (tx: MemoryTx, publicationId: string): VersionRow[] =>
     [...tx.all(versions)].filter((row) => row.staged?.publicationId === publicationId);
 
-  const remember = (tx: MemoryTx, participant: Participant, state: Participant['state'], at: Date): void =>
-    tx.set(participants, participant.publicationId, { ...participant, state, updatedAt: at });
+  const remember = (
+    tx: MemoryTx,
+    participant: StoredParticipation,
+    state: StoredParticipation['state'],
+    at: Date,
+  ): void => tx.set(participants, participant.publicationId, { ...participant, state, updatedAt: at });
 
   const unlockDrafts = async (tx: MemoryTx, publicationId: string): Promise<void> => {
     await tx.step();
@@ -88,7 +92,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
     tx: MemoryTx,
     publicationId: string,
     ids: readonly string[] = [],
-  ): Promise<Participant | null> => {
+  ): Promise<StoredParticipation | null> => {
     tx.lockTimeoutMs = BRIEF_MS;
     await tx.step();
     await tx.lock(`publication ${publicationId}`);
@@ -117,7 +121,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
   };
 
   return {
-    lockParticipant,
+    lockPublicationAndEntities: lockParticipant,
 
     async lockForVote(tx: MemoryTx, { publicationId, packageParentId, ids }, maxBytes) {
       const former = await lockParticipant(tx, publicationId, ids);
@@ -171,7 +175,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
         tx,
         forms.map(({ id }) => id),
       );
-      for (const { id, sealed, revision } of forms) {
+      for (const { id, publishedParts: sealed, revision } of forms) {
         const row = tx.get(versions, id);
         const draft = tx.get(drafts, id);
         if (row === undefined || draft === undefined) continue;
@@ -226,7 +230,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
       await unlockDrafts(tx, publicationId);
     },
 
-    async revealDraft(tx: MemoryTx, publicationId, { id, sealed, revision }, log, at) {
+    async revealDraft(tx: MemoryTx, publicationId, { id, publishedParts: sealed, revision }, log, at) {
       await tx.step();
       await lockVersions(tx, [id]);
       const row = tx.get(versions, id);
@@ -313,7 +317,7 @@ function candidateOf(
   };
 }
 
-function unheardOf(publicationId: string): Participant {
+function unheardOf(publicationId: string): StoredParticipation {
   return {
     publicationId,
     state: 'aborted',

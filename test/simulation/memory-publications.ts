@@ -1,8 +1,9 @@
 import { assertRevision, draftLocked } from '@kr/draft-lifecycle';
+import type { AbandonedPublications } from '../../services/packages/src/publish/abandoned-publications.ts';
 import type { BeginResult, PublishOptions } from '../../services/packages/src/publish/begin-publication.ts';
 import type { PackageSnapshot, PackageVersion } from '../../services/packages/src/publish/package-version.ts';
 import type { Publication, Refusal } from '../../services/packages/src/publish/publication.ts';
-import type { Decisions, PublicationTimes } from '../../services/packages/src/publish/publication-store.ts';
+import type { PublicationTimes } from '../../services/packages/src/publish/publication-store.ts';
 import type { PublicationLog } from '../../services/packages/src/publish/publish-ports.ts';
 import { OUT_OF_TIME } from '../../services/packages/src/publish/publish-saga.ts';
 import { type MemoryConnection, type MemoryTx, Table } from './memory-database.ts';
@@ -39,7 +40,7 @@ export interface Publications {
   readonly beginRecord: (recordId: string, options: PublishOptions) => Promise<BeginResult>;
   readonly findOwnCommitted: (entityId: string, requestedBy: string) => Promise<string | undefined>;
   readonly log: PublicationLog;
-  readonly decisions: Decisions;
+  readonly decisions: AbandonedPublications;
 }
 
 const SHORTEST_PAUSE_MS = 250;
@@ -75,6 +76,7 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
     return {
       id,
       requestedBy,
+      ifRevision: null,
       actor,
       state: 'PREPARING',
       epoch: 1,
@@ -120,7 +122,7 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
           resourceIds,
           participants: resourceIds.length > 0 ? ['files', 'records'] : ['files'],
         });
-        return { kind: 'opened', publication };
+        return { kind: 'begun', publication };
       });
     },
 
@@ -141,9 +143,9 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
           packageParentId: null,
           resourceIds: [recordId],
           participants: ['files', 'records'],
-          ...(options.ifRevision === 0 ? {} : { ifRevision: options.ifRevision }),
+          ifRevision: options.ifRevision === 0 ? null : options.ifRevision,
         });
-        return { kind: 'opened', publication };
+        return { kind: 'begun', publication };
       }),
 
     async findOwnCommitted(entityId, requestedBy) {

@@ -1,4 +1,4 @@
-import type { Fence } from '../../services/files/src/buckets/fence-rules.ts';
+import type { Participation } from '../../services/files/src/buckets/participation-rules.ts';
 import type { Bucket, BucketState, SealStore } from '../../services/files/src/buckets/seal-store.ts';
 import { type MemoryTx, type Reader, Table } from './memory-database.ts';
 
@@ -14,12 +14,12 @@ export interface BucketRow {
 
 export class BucketTables {
   readonly buckets = new Table<BucketRow>('bucket');
-  readonly fences = new Table<Fence & { publicationId: string }>('participant');
+  readonly participations = new Table<Participation & { publicationId: string }>('participant');
 }
 
 /** The twin of `sqlSealStore`: the contract tests of both are the same. */
 export function memorySealStore(tables: BucketTables): SealStore {
-  const { buckets, fences } = tables;
+  const { buckets, participations } = tables;
 
   const locked = async (tx: MemoryTx, entityIds: readonly string[]): Promise<BucketRow[]> => {
     const ids = [...new Set(entityIds)].sort();
@@ -41,22 +41,25 @@ export function memorySealStore(tables: BucketTables): SealStore {
       const keys = [...(tx.get(buckets, entityId)?.keys ?? [])];
       return { entityId, entries: keys.length, pending: 0, totalBytes: keys.length, keys };
     });
-  const remember = (tx: MemoryTx, publicationId: string, change: Partial<Fence>): void => {
-    const fence: Fence = tx.get(fences, publicationId) ?? { state: 'prepared', epoch: 0 };
-    tx.set(fences, publicationId, { ...fence, ...change, publicationId });
+  const remember = (tx: MemoryTx, publicationId: string, change: Partial<Participation>): void => {
+    const participation: Participation = tx.get(participations, publicationId) ?? {
+      state: 'prepared',
+      epoch: 0,
+    };
+    tx.set(participations, publicationId, { ...participation, ...change, publicationId });
   };
   const unsealed = { publicationId: null, sealedAt: null };
 
   return {
-    async lockFence(tx: MemoryTx, publicationId) {
+    async lockParticipation(tx: MemoryTx, publicationId) {
       await tx.step();
       await tx.lock(`publication ${publicationId}`);
-      const row = tx.get(fences, publicationId);
+      const row = tx.get(participations, publicationId);
       return row === undefined ? undefined : { state: row.state, epoch: row.epoch };
     },
-    async saveFence(tx: MemoryTx, publicationId, fence) {
+    async saveParticipation(tx: MemoryTx, publicationId, participation) {
       await tx.step();
-      tx.set(fences, publicationId, { ...fence, publicationId });
+      tx.set(participations, publicationId, { ...participation, publicationId });
     },
 
     async lockBuckets(tx: MemoryTx, entityIds) {

@@ -1,5 +1,5 @@
-import type { decidePublication, LifecycleDeps, preparePublication } from '@kr/draft-lifecycle';
-import type { decideBuckets, sealBuckets } from '../../services/files/src/buckets/publications.ts';
+import type { applyDecisionToRecords, LifecycleDeps, preparePublication } from '@kr/draft-lifecycle';
+import type { applyDecisionToBuckets, sealBuckets } from '../../services/files/src/buckets/publications.ts';
 import type { resolvePublications } from '../../services/packages/src/publish/resume-publications.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 import type { LifecycleTables } from './memory-lifecycle-store.ts';
@@ -18,13 +18,13 @@ export interface PackagesHandlers extends Entities {
 
 export interface RecordsHandlers extends Entities {
   prepare: ReturnType<typeof preparePublication>;
-  decide: ReturnType<typeof decidePublication>;
+  decide: ReturnType<typeof applyDecisionToRecords>;
   authorisePublish(id: string): Promise<void>;
 }
 
 export interface FilesHandlers {
   seal: ReturnType<typeof sealBuckets>;
-  decide: ReturnType<typeof decideBuckets>;
+  decide: ReturnType<typeof applyDecisionToBuckets>;
   count(entityIds: readonly string[]): ReturnType<LifecycleDeps['describeBuckets']>;
   add(entityId: string, key: string): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
 import {
-  decidePublication,
+  applyDecisionToRecords,
   findEntities,
   type LifecycleContext,
   type LifecycleDeps,
@@ -16,13 +16,13 @@ import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { changeBucket } from '../../services/files/src/buckets/change-bucket.ts';
 import {
-  decideBuckets,
+  applyDecisionToBuckets,
   finishOldPublications,
   finishPublications,
   sealBuckets,
 } from '../../services/files/src/buckets/publications.ts';
 import { packageKind } from '../../services/packages/src/package-kind.ts';
-import { startCoordinator } from '../../services/packages/src/publish/coordinator.ts';
+import { createCoordinator } from '../../services/packages/src/publish/coordinator.ts';
 import { packageVersion } from '../../services/packages/src/publish/package-version.ts';
 import { type ParticipantClients, participants } from '../../services/packages/src/publish/participants.ts';
 import { publish } from '../../services/packages/src/publish/publish.ts';
@@ -91,41 +91,41 @@ export function startPackages(
   const { variation } = plan;
   const decisions = variation.decisions?.(publications) ?? publications.decisions;
   const built = participants(participantClients(world, process), { ...plan.times, rpcDeadlineMs: 5_000 });
-  const coordinator = startCoordinator(
+  const coordinator = createCoordinator(
     {
       now,
       sleep: (ms) => process.sleep(ms),
-      log: variation.log?.(publications, deps) ?? publications.log,
+      publications: variation.log?.(publications, deps) ?? publications.log,
       participants: variation.participants?.(built) ?? built,
-      observed: ({ fact }) => trace.count(`publications ${fact}`),
+      onFact: ({ fact }) => trace.count(`publications ${fact}`),
     },
     plan.limits,
   );
   const handler = publish({
     coordinator,
-    authorise: {
+    checkPublishAccess: {
       async package(id) {
         const entity = (await findEntities(context, [id])).get(id);
-        return entity?.draft ? {} : { notFoundError: notFound() };
+        return entity?.draft ? {} : { noDraftError: notFound() };
       },
       async record(id) {
         try {
           await world.call(process, 'records', 'authorise', (records) => records.authorisePublish(id));
           return {};
         } catch (error) {
-          if (error instanceof ServiceError && error.kind === 'not_found') return { notFoundError: error };
+          if (error instanceof ServiceError && error.kind === 'not_found') return { noDraftError: error };
           throw error;
         }
       },
     },
     begin: { package: publications.beginPackage, record: publications.beginRecord },
     findOwnCommitted: publications.findOwnCommitted,
-    started: () => trace.count('publications started'),
+    onBegun: () => trace.count('publications started'),
   });
   const resolve = resolvePublications({
     decisions,
     now,
-    unknown: (id) => trace.violation(`publication ${id} is not known to its coordinator`),
+    onUnknown: (id) => trace.violation(`publication ${id} is not known to its coordinator`),
   });
 
   keepDoing(world, process, plan.scanEveryMs, () =>
@@ -133,7 +133,7 @@ export function startPackages(
       decisions,
       coordinator,
       now,
-      resumed: ({ state }) => trace.count(`publications taken over while ${state}`),
+      onResumed: ({ state }) => trace.count(`publications taken over while ${state}`),
     }),
   );
   return {
@@ -188,7 +188,7 @@ export function startRecords(world: ProcessEnvironment, process: SimulatedProces
     handlers: {
       ...entities(reading, editing),
       prepare: preparePublication(context, partBytes),
-      decide: decidePublication(context),
+      decide: applyDecisionToRecords(context),
       async authorisePublish(id) {
         await Authorise({ id, form: 'FORM_DRAFT', action: 'publish' }, callOf(OWNER));
       },
@@ -228,7 +228,7 @@ export function startFiles(world: ProcessEnvironment, process: SimulatedProcess)
     process,
     handlers: {
       seal: sealBuckets(deps),
-      decide: decideBuckets(deps),
+      decide: applyDecisionToBuckets(deps),
       async count(entityIds) {
         const found = await seals.describeEntities(database, entityIds);
         return new Map(found.map((one) => [one.entityId, one]));
@@ -286,7 +286,7 @@ function participantClients(world: ProcessEnvironment, process: SimulatedProcess
           async (files) => received({ blockedBy: '', ...(await files.seal(received(request), call)) }),
           options?.timeoutMs,
         ),
-      decideBuckets: (request, _principal, options) =>
+      applyDecisionToBuckets: (request, _principal, options) =>
         world.call(
           process,
           'files',
@@ -313,7 +313,7 @@ function participantClients(world: ProcessEnvironment, process: SimulatedProcess
             }),
           options?.timeoutMs,
         ),
-      decidePublication: (request, _principal, options) =>
+      applyDecisionToRecords: (request, _principal, options) =>
         world.call(
           process,
           'records',

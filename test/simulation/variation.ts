@@ -1,6 +1,6 @@
 import type { LifecycleDeps, LifecycleStore } from '@kr/draft-lifecycle';
-import type { Decisions } from '../../services/packages/src/publish/publication-store.ts';
-import type { Participants, PublicationLog } from '../../services/packages/src/publish/publish-ports.ts';
+import type { AbandonedPublications } from '../../services/packages/src/publish/abandoned-publications.ts';
+import type { ParticipantCalls, PublicationLog } from '../../services/packages/src/publish/publish-ports.ts';
 import type { MemoryPublicationsDeps, Publications } from './memory-publications.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -10,8 +10,8 @@ export type AskCoordinator = LifecycleDeps['resolvePublications'];
 export interface Variation {
   readonly name: string;
   log?(publications: Publications, deps: MemoryPublicationsDeps): PublicationLog;
-  decisions?(publications: Publications): Decisions;
-  participants?(real: Participants): Participants;
+  decisions?(publications: Publications): AbandonedPublications;
+  participants?(real: ParticipantCalls): ParticipantCalls;
   /** How the readers of the records service learn of decisions. */
   readersAsk?(ask: AskCoordinator, time: VirtualTime): AskCoordinator;
   /** How its janitor does. */

@@ -36,7 +36,7 @@ beforeAll(async () => {
     datacite: dataciteClient({ ...ACCOUNT, url: new URL(datacite.url) }),
     readPublic: async (id) => views.get(id) ?? HIDDEN,
     transact: (run) => sql.$transaction(run),
-    publishChanges: async () => undefined,
+    appendChangedEvents: async () => undefined,
     collection: 'records',
     baseUrl: new URL('https://repository.example.org'),
     logger: createLogger('test'),

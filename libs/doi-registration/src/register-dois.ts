@@ -19,7 +19,7 @@ export interface DoiRegistrationOptions extends Pick<FormatContext, 'vocabularie
   /** Runs a change in one transaction and wakes the relay for the events it wrote. */
   transact(run: (tx: Sql) => Promise<void>): Promise<void>;
   /** Publishes that the documents of these versions have changed. */
-  publishChanges(tx: Sql, versionIds: readonly string[]): Promise<void>;
+  appendChangedEvents(tx: Sql, versionIds: readonly string[]): Promise<void>;
   /** Name of the entities in URLs: `records` or `packages`. */
   collection: string;
   /** Scheme and host of the repository. */
@@ -98,7 +98,7 @@ async function registerDoi(options: DoiRegistrationOptions, row: DoiRow): Promis
   await options.transact(async (tx) => {
     const after = await finish(tx, row, outcome);
     if (after !== undefined && stateOf(after) !== stateOf(row))
-      await options.publishChanges(tx, await versionIdsOf(tx, row));
+      await options.appendChangedEvents(tx, await versionIdsOf(tx, row));
   });
 }
 
@@ -173,7 +173,7 @@ function observeBacklog({ database, logger }: DoiRegistrationOptions): { stop():
   return observeGauges({
     meter: 'doi-registration',
     gauges: GAUGES,
-    failed: (error) => logger.warn({ err: error }, 'DOIs could not be counted'),
+    onFailed: (error) => logger.warn({ err: error }, 'DOIs could not be counted'),
     async read() {
       const { due, failed, oldestSeconds } = await readBacklog(database);
       return [

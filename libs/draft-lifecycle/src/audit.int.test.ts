@@ -11,7 +11,7 @@ import {
   type Shown,
   STRANGER,
 } from './lifecycle-fixture.ts';
-import { decidePublication } from './publication/decisions.ts';
+import { applyDecisionToRecords } from './publication/decisions.ts';
 
 let life: LifecycleFixture;
 beforeAll(async () => {
@@ -115,7 +115,7 @@ describe('the trail of an entity', () => {
     expect(locked.isPrepared).toBe(true);
     await Promise.allSettled([life.update(id, GOOD_BODY)]);
     life.decisions.set('never decided', 'aborted');
-    await decidePublication(life.context)(
+    await applyDecisionToRecords(life.context)(
       { publicationId: 'never decided', isCommitted: false },
       callOf(COORDINATOR),
     );
@@ -137,9 +137,9 @@ describe('the trail of an entity', () => {
     expect(await actionsOf(drafts[0] as Shown)).toEqual(['draft.create']);
     const decision = { publicationId: 'requested', isCommitted: true };
     const statements = await life.statementsOf(() =>
-      decidePublication(life.context)(decision, callOf(COORDINATOR)),
+      applyDecisionToRecords(life.context)(decision, callOf(COORDINATOR)),
     );
-    await decidePublication(life.context)(decision, callOf(COORDINATOR));
+    await applyDecisionToRecords(life.context)(decision, callOf(COORDINATOR));
     for (const { parentId } of drafts) {
       expect((await life.trail(parentId)).slice(1)).toEqual([
         {
@@ -160,7 +160,10 @@ test('a publication prepared by the previous release, without an actor, is attri
   const draft = await life.create();
   await life.prepare([draft.id], 'of old', { actor: null });
   await life.prisma.$executeRawUnsafe("update participant set actor = null where publication_id = 'of old'");
-  await decidePublication(life.context)({ publicationId: 'of old', isCommitted: true }, callOf(COORDINATOR));
+  await applyDecisionToRecords(life.context)(
+    { publicationId: 'of old', isCommitted: true },
+    callOf(COORDINATOR),
+  );
   expect((await life.trail(draft.parentId)).at(-1)).toMatchObject({
     action: 'record.publish',
     user_id: null,

@@ -52,6 +52,20 @@ describe('a creation that is repeated', () => {
     expect(await create()).toMatchObject({ id, json: { is_published: true } });
   });
 
+  test('returns the draft that took the last one of the owner, and adds none', async () => {
+    const first = await create();
+    life.limits.maxDrafts = 1;
+    const [repeated, other] = await Promise.allSettled([create(), life.create(GOOD_BODY, OWNER, newKey())]);
+    life.world.now = new Date(life.world.now.getTime() + CREATION_KEY_LIFETIME_MS);
+    const [expired] = await Promise.allSettled([create()]);
+    Object.assign(life.limits, { maxDrafts: 1_000 });
+    expect([repeated, other, expired]).toMatchObject([
+      { value: first },
+      { reason: { code: 'too_many_drafts' } },
+      { reason: { code: 'too_many_drafts' } },
+    ]);
+  });
+
   test('makes a new draft when the first one was deleted', async () => {
     const { id } = await create();
     await life.handlers.DeleteDraft({ id, ifRevision: '0' }, life.as(OWNER));

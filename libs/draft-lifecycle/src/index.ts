@@ -12,7 +12,7 @@ export {
 } from './context/context.ts';
 export type { OwnerLimits } from './context/owner-limits.ts';
 export { type Repeated, repeatedly } from './context/repeatedly.ts';
-export { bumpRevisions, publishChanges } from './events/revisions.ts';
+export { appendChangedEvents, bumpRevisions } from './events/revisions.ts';
 export {
   LIFECYCLE_CALLERS,
   type LifecycleHandlers,
@@ -24,7 +24,7 @@ export {
   startLifecycleConsumers,
 } from './lifecycle.ts';
 
-export { assertService, assertUnlocked, draftLocked, may, permit } from './model/access.ts';
+export { assertAllowedOn, assertService, assertUnlocked, draftLocked, isAllowedOn } from './model/access.ts';
 export type {
   DraftForm,
   Entity,
@@ -52,7 +52,7 @@ export type { Candidate } from './model/publication.ts';
 export { changeDraft, draftForChange } from './operations/change-draft.ts';
 export { type PublicVersion, readPublic } from './operations/read-entities.ts';
 export { purgeRemoved, startPurging } from './operations/removal.ts';
-export { decidePublication } from './publication/decisions.ts';
+export { applyDecisionToRecords } from './publication/decisions.ts';
 export {
   type OwnPublication,
   publishInTransaction,
@@ -74,5 +74,5 @@ export {
 } from './store/entities.ts';
 export type { LifecycleStore } from './store/lifecycle-store.ts';
 export { MIGRATIONS, sqlLifecycleStore } from './store/lifecycle-store.ts';
-export type { Participant } from './store/staging.ts';
+export type { StoredParticipation } from './store/staging.ts';
 export { lockUnchanged, type StagedForm } from './store/staging.ts';

@@ -4,7 +4,7 @@ import { openDatabase, type Sql } from '@kr/database';
 import { type BusConnection, type Consumer, connectBus, startConsumer, startRelay } from '@kr/event-bus';
 import { type Callers, type Client, type ClientOptions, createClient, type Handlers } from '@kr/rpc';
 import type { LifecycleContext, LifecycleDeps } from './context/context.ts';
-import { ownerRoom } from './context/owner-limits.ts';
+import { draftQuota } from './context/owner-limits.ts';
 import {
   LINK_SUBJECTS,
   type ListParentLinks,
@@ -177,8 +177,8 @@ export function lifecycleContext(deps: LifecycleDeps): LifecycleContext {
   return {
     ...deps,
     publications: createPublicationResolver(deps),
-    documents: documentBudget(),
-    owners: ownerRoom(deps.ownerLimits, deps.now),
+    documentBudget: documentBudget(),
+    draftQuota: draftQuota(deps.ownerLimits, deps.now),
   };
 }
 

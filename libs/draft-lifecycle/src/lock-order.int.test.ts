@@ -8,7 +8,7 @@ import {
   OWNER,
   STRANGER,
 } from './lifecycle-fixture.ts';
-import { decidePublication } from './publication/decisions.ts';
+import { applyDecisionToRecords } from './publication/decisions.ts';
 
 let life: LifecycleFixture;
 beforeAll(async () => {
@@ -56,7 +56,8 @@ test.each([true, false])(
     const publicationId = `in order ${isCommitted}`;
     await life.prepare(ids.toReversed(), publicationId);
     const [lowest = '', ...others] = ids;
-    const decide = () => decidePublication(life.context)({ publicationId, isCommitted }, callOf(COORDINATOR));
+    const decide = () =>
+      applyDecisionToRecords(life.context)({ publicationId, isCommitted }, callOf(COORDINATOR));
     expect(
       await freeBeside({ table: 'version', id: lowest }, { table: 'version', ids: others }, decide),
     ).toEqual(others);

@@ -12,7 +12,7 @@ import {
   STRANGER,
 } from './lifecycle-fixture.ts';
 import { newEntityId } from './model/ids.ts';
-import { decidePublication } from './publication/decisions.ts';
+import { applyDecisionToRecords } from './publication/decisions.ts';
 import { publishInTransaction, validateOwnDraft } from './publication/own-publication.ts';
 import { startStaleLockScanner } from './publication/stale-locks.ts';
 import { validatePublication } from './publication/validate.ts';
@@ -30,7 +30,7 @@ const NOT_FOUND = 'not_found: Not found.';
 const LOCKED = { kind: 'conflict', code: 'draft_locked' };
 
 const decide = (publicationId: string, isCommitted: boolean) =>
-  decidePublication(life.context)({ publicationId, isCommitted }, callOf(COORDINATOR));
+  applyDecisionToRecords(life.context)({ publicationId, isCommitted }, callOf(COORDINATOR));
 
 async function severalDrafts(count: number): Promise<string[]> {
   const ids: string[] = [];
@@ -219,7 +219,7 @@ describe('a publication', () => {
 
   test('is for services only', async () => {
     const request = { publicationId: 'p9', isCommitted: false };
-    await expect(decidePublication(life.context)(request, callOf(OWNER))).rejects.toMatchObject({
+    await expect(applyDecisionToRecords(life.context)(request, callOf(OWNER))).rejects.toMatchObject({
       kind: 'forbidden',
     });
   });

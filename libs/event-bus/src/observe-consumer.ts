@@ -44,7 +44,7 @@ export function observeConsumer(consumer: string, { lag }: Pick<ConsumerProgress
   const gauges = observeGauges({
     meter: METER,
     gauges: GAUGES,
-    failed: (err) => logger.debug({ err, durable: consumer }, 'the consumer could not be read'),
+    onFailed: (err) => logger.debug({ err, durable: consumer }, 'the consumer could not be read'),
     read: async () => {
       const { oldest, ...counts } = await lag();
       const ageMs = oldest === undefined ? 0 : Math.max(0, Date.now() - oldest.getTime());

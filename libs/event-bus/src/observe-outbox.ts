@@ -57,7 +57,7 @@ export function observeOutbox(session: () => Client | undefined, logger: Logger)
   const gauges = observeGauges({
     meter: METER,
     gauges: GAUGES,
-    failed: (err) => logger.debug({ err }, 'the outbox could not be read'),
+    onFailed: (err) => logger.debug({ err }, 'the outbox could not be read'),
     read: async () => {
       const database = session();
       if (database === undefined) return [];

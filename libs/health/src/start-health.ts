@@ -8,7 +8,7 @@ export interface HealthOptions {
   /** One check per required dependency; a check that rejects, or takes longer than `checkTimeoutMs`, has failed. */
   checks: Readonly<Record<string, () => Promise<void>>>;
   /** Checks that are shown and not required: dependencies whose outage the process tolerates for a while. */
-  observed?: Readonly<Record<string, () => Promise<void>>>;
+  informationalChecks?: Readonly<Record<string, () => Promise<void>>>;
   /** Timeout of a check in milliseconds (default 2000). */
   checkTimeoutMs?: number;
 }
@@ -30,7 +30,7 @@ type Verdict = 'ok' | 'failed' | 'timed out';
  * @throws when the port cannot be bound
  */
 export async function startHealth(options: HealthOptions): Promise<Health> {
-  const { host, port, checks, observed = {}, checkTimeoutMs = 2_000 } = options;
+  const { host, port, checks, informationalChecks: observed = {}, checkTimeoutMs = 2_000 } = options;
   const server = createServer((request, response) => {
     const path = request.url?.split('?')[0];
     if (path === '/livez') return reply(response, 200, { status: 'ok' });

@@ -70,7 +70,7 @@ describe('health', () => {
       host: '127.0.0.1',
       port: 0,
       checks: { database: fine },
-      observed: { bus: broken },
+      informationalChecks: { bus: broken },
     });
     const response = await fetch(`http://127.0.0.1:${health.port}/readyz`);
     expect({ status: response.status, body: await response.json() }).toEqual({

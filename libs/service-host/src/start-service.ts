@@ -25,7 +25,7 @@ export interface ServiceParts<Served extends readonly object[], Ports = object> 
   /** Further checks that readiness requires. */
   checks?: HealthOptions['checks'];
   /** Checks that the readiness page shows and does not require. */
-  observed?: HealthOptions['observed'];
+  informationalChecks?: HealthOptions['informationalChecks'];
   consumers?: readonly Consumer[];
   /** Stopped together with the servers and consumers. */
   background?: readonly { stop(): unknown }[];
@@ -72,7 +72,7 @@ export async function startService<const Served extends readonly object[], Ports
         database: async () => void (await database.$queryRawUnsafe('select 1')),
         ...parts.checks,
       },
-      ...(parts.observed && { observed: parts.observed }),
+      ...(parts.informationalChecks && { informationalChecks: parts.informationalChecks }),
     });
     servers.push(health);
     logger.info({ grpc_port: grpc.port, health_port: health.port, ...parts.ports }, 'ready');

@@ -62,7 +62,7 @@ export interface ObserveOptions<Name extends string> {
   /** Called once per collection, and never while no exporter is configured. */
   read(): Promise<readonly Reading<Name>[]> | readonly Reading<Name>[];
   /** Called when reading fails; that collection has no value. */
-  failed?(cause: unknown): void;
+  onFailed?(cause: unknown): void;
 }
 
 /** Reads gauges whenever metrics are collected, all of them by one question. */
@@ -70,7 +70,7 @@ export function observeGauges<Name extends string>({
   meter: meterName,
   gauges,
   read,
-  failed = () => undefined,
+  onFailed = () => undefined,
 }: ObserveOptions<Name>): { stop(): void } {
   const meter = metrics.getMeter(meterName);
   const instruments = new Map(
@@ -87,7 +87,7 @@ export function observeGauges<Name extends string>({
         if (instrument !== undefined) result.observe(instrument, value, attributes);
       }
     } catch (cause) {
-      failed(cause);
+      onFailed(cause);
     }
   };
   meter.addBatchObservableCallback(observe, observed);

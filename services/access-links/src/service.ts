@@ -68,7 +68,7 @@ export async function startAccessLinksService(
     return {
       services: [{ definition: definitions.accessLinks, handlers: rpcs(context), callers: CALLERS }],
       database,
-      observed: { bus: bus.check },
+      informationalChecks: { bus: bus.check },
       close: async () => {
         await relay.stop();
         await Promise.all([bus.close(), database.$disconnect()]);

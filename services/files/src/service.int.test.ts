@@ -101,7 +101,7 @@ describe('the files service', () => {
     await files.upload('gone-000001', 'a.txt', 'a');
     await files.upload('stays-00001', 'a.txt', 'a');
     await files.client.sealBuckets({ publicationId: 'x', epoch: 1, entityIds: ['public-0001'] }, PACKAGES);
-    await files.client.decideBuckets(
+    await files.client.applyDecisionToBuckets(
       { publicationId: 'x', isCommitted: true, publishedIds: ['public-0001'] },
       PACKAGES,
     );
@@ -145,7 +145,7 @@ test('files of deleted entities are removed also when the events were lost', asy
     for (const id of ['kept-000001', 'purged-0001']) {
       await files.upload(id, 'a.txt', 'a');
       await files.client.sealBuckets({ publicationId: id, epoch: 1, entityIds: [id] }, PACKAGES);
-      await files.client.decideBuckets(
+      await files.client.applyDecisionToBuckets(
         { publicationId: id, isCommitted: true, publishedIds: [id] },
         PACKAGES,
       );

@@ -6,7 +6,7 @@ import { type RunningService, startService } from '@kr/service-host';
 import type { Logger } from '@kr/telemetry';
 import { observeSeals } from './buckets/observe-seals.ts';
 import {
-  decideBuckets,
+  applyDecisionToBuckets,
   describeBuckets,
   finishOldPublications,
   sealBuckets,
@@ -53,7 +53,7 @@ const CALLERS: Callers<Definitions['files']> = {
     'AwaitFileEventsSent',
   ],
   records: ['DescribeBuckets'],
-  packages: ['DescribeBuckets', 'SealBuckets', 'DecideBuckets'],
+  packages: ['DescribeBuckets', 'SealBuckets', 'ApplyDecisionToBuckets'],
 };
 const FINISH_EVERY_MS = 5_000;
 /** How often a process looks for a due fixity check. */
@@ -76,7 +76,7 @@ function rpcs(context: FilesContext): Handlers<Definitions['files']> {
     ReadFileTrail: readFileTrail(context),
     DescribeBuckets: describeBuckets(context),
     SealBuckets: around('files.seal', sealBuckets(context)),
-    DecideBuckets: around('files.decide', decideBuckets(context)),
+    ApplyDecisionToBuckets: around('files.apply', applyDecisionToBuckets(context)),
     AwaitFileEventsSent: awaitFileEventsSent(context),
   };
 }

@@ -17,9 +17,9 @@ import { crossOrigin } from './http/headers.ts';
 import { countSlowReaders } from './http/observe-requests.ts';
 import { baseUrlOf } from './http/request-shape.ts';
 import { waitForIndex } from './http/wait-for-index.ts';
+import { bodyCipher } from './idempotency/body-cipher.ts';
 import { executeOnce } from './idempotency/execute-once.ts';
 import { deleteExpiredKeys, keyStore } from './idempotency/key-store.ts';
-import { bodySeal } from './idempotency/sealed-body.ts';
 import { administerUsers } from './identity/administer-users.ts';
 import { findProviderUser } from './identity/find-provider-user.ts';
 import { findTokenOwner } from './identity/find-token-owner.ts';
@@ -63,7 +63,7 @@ async function open(config: GatewayConfig, logger: Logger, { elapsed, now }: Clo
   const database = openDatabase(config.databaseUrl);
   const users = userStore(database);
   const tokens = tokenStore(database);
-  const keys = keyStore(database, bodySeal(config.sealingKey));
+  const keys = keyStore(database, bodyCipher(config.sealingKey));
   const keyExpiry = deleteExpiredKeys(keys, logger);
   const clients = openClients(config);
   const contentClient = openContentClient(config.filesContentUrl, {

@@ -11,6 +11,8 @@ create table publication (
   published_ids text[] not null default '{}',
   participants text[] not null,
   applied text[] not null default '{}',
+  -- Revision that the draft of a resource alone must have; null: any.
+  if_revision integer,
   snapshot jsonb not null,
   refusal jsonb,
   requested_by text not null,

@@ -5,7 +5,7 @@ import type { Vocabularies } from '@kr/metadata';
 import { type Client, createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import type { PackagesConfig } from './config.ts';
-import { type Observations, observations } from './observations.ts';
+import { createObservations, type Observations } from './observations.ts';
 import { recordsSide } from './package-context/notify-records.ts';
 import { packageKind } from './package-kind.ts';
 
@@ -14,7 +14,7 @@ export interface PackagesContext extends OpenLifecycle {
   readonly records: Client<typeof definitions.records>;
   /** The life of resources, as the records service serves it. */
   readonly recordsLifecycle: Client<typeof definitions.lifecycle>;
-  readonly observed: Observations;
+  readonly observations: Observations;
 }
 
 /** Opens the database and the connections to the other services; none of them has to be there yet. */
@@ -24,7 +24,7 @@ export function openContext(
   logger: Logger,
 ): PackagesContext {
   const now = () => new Date();
-  const observed = observations(logger, now);
+  const observations = createObservations(logger, now);
   const toRecords = peer('packages', 'records', config.recordsAddress, config.recordsKey, config);
   const records = createClient(definitions.records, toRecords);
   const recordsLifecycle = createClient(definitions.lifecycle, toRecords);
@@ -34,15 +34,16 @@ export function openContext(
     doiStates: config.registration && doiStates,
     // A package's draft is unlocked in the transaction that decides its publication, so a lock that is read is valid.
     resolvePublications: async (ids) => new Map(ids.map((id) => [id, 'undecided'])),
-    ...recordsSide(records, observed, now),
+    ...recordsSide(records, observations, now),
     logger,
   });
   return {
     ...lifecycle,
     records,
     recordsLifecycle,
-    observed,
+    observations,
     async close() {
+      // Also closes `recordsLifecycle`.
       await lifecycle.close();
       records.close();
     },

@@ -1,5 +1,5 @@
 import { type Attributes, counter, durations, type Logger } from '@kr/telemetry';
-import type { Participant, Publication, PublicationState } from './publish/publication.ts';
+import type { ParticipantName, Publication, PublicationState } from './publish/publication.ts';
 import type { PublishFact } from './publish/publish-ports.ts';
 
 /**
@@ -16,7 +16,7 @@ export interface Observations {
   mirrorDeferred(packageId: string, cause: unknown): void;
 }
 
-export function observations(logger: Logger, now: () => Date): Observations {
+export function createObservations(logger: Logger, now: () => Date): Observations {
   const { count, decided, finished } = instruments();
 
   const observeDecision = (publication: Publication): void => {
@@ -102,7 +102,7 @@ function secondsSince(start: Date, end: Date): number {
 const METER = 'packages';
 
 const SUBJECTS: readonly Publication['subject'][] = ['package', 'record'];
-const PARTICIPANTS: readonly Participant[] = ['files', 'records'];
+const PARTICIPANTS: readonly ParticipantName[] = ['files', 'records'];
 const OUTCOMES: readonly Outcome[] = ['committed', 'refused', 'aborted'];
 const OPEN_STATES: readonly PublicationState[] = ['PREPARING', 'COMMITTED', 'ABORTED'];
 
@@ -118,7 +118,7 @@ function instruments() {
     counter(METER, { name, description }, beforehand);
   return {
     count: {
-      started: counting('publications_started', 'Publications that were opened.', bySubject),
+      started: counting('publications_started', 'Publications that began.', bySubject),
       resumed: counting(
         'publications_resumed',
         'Publications that another owner resumed.',
@@ -164,11 +164,11 @@ function instruments() {
     },
     decided: durations(METER, {
       name: 'publication_decision_seconds',
-      description: 'From the opening of a publication to its decision.',
+      description: 'From the beginning of a publication to its decision.',
     }),
     finished: durations(METER, {
       name: 'publication_duration_seconds',
-      description: 'From the opening of a publication until all participants have applied it.',
+      description: 'From the beginning of a publication until all participants have applied it.',
     }),
   };
 }

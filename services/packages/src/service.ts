@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Definitions, definitions } from '@kr/contracts';
 import { openDoiRegistration } from '@kr/doi-registration';
 import {
+  appendChangedEvents,
   LIFECYCLE_CALLERS,
   type LifecycleHandlers,
   lifecycleHandlers,
-  publishChanges,
   readPublic,
   startLifecycleConsumers,
   startPurging,
@@ -75,9 +75,9 @@ function publicationRpcs(
   { ReadEntities }: LifecycleHandlers,
 ): Handlers<Definitions['publications']> {
   return {
-    Publish: publishAndRead(publish(publishing.publish), ReadEntities),
+    Publish: publishAndRead(publish(publishing.publishDeps), ReadEntities),
     Validate: validate(context),
-    ResolvePublications: resolvePublications(publishing.resolve),
+    ResolvePublications: resolvePublications(publishing.resolveDeps),
   };
 }
 
@@ -94,13 +94,13 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
     const context = openContext(config, folder.vocabularies, logger);
     const publishing = openPublishing(context, config);
     const lifecycle = lifecycleHandlers(context);
-    const failed = context.observed.scanFailed;
+    const failed = context.observations.scanFailed;
     const dois = openDoiRegistration({
       registration: config.registration,
       database: context.database,
       readPublic: (id, which) => readPublic(context, id, which),
       transact: (run) => transact(context, run),
-      publishChanges: (tx, ids) => publishChanges(context, tx, ids),
+      appendChangedEvents: (tx, ids) => appendChangedEvents(context, tx, ids),
       vocabularies: folder.vocabularies,
       collection: 'packages',
       logger,
@@ -126,15 +126,15 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
         },
       ],
       database: context.database,
-      observed: { bus: () => context.bus.check() },
+      informationalChecks: { bus: () => context.bus.check() },
       consumers: startConsumers(context),
       background: [
         folder,
         dois,
         publishing.resumption,
         startPurging(context, config.removalRetentionMs),
-        deleteOldPublications({ ...context, failed }),
-        observePublications({ ...context, failed }),
+        deleteOldPublications({ ...context, onFailed: failed }),
+        observePublications({ ...context, onFailed: failed }),
       ],
       close: async () => {
         await Promise.race([

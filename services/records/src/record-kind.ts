@@ -1,4 +1,4 @@
-import { type EntityKind, entityEvents, publishChanges } from '@kr/draft-lifecycle';
+import { appendChangedEvents, type EntityKind, entityEvents } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
 import { markPublishedWith, RELATED, removeRecord } from './store/package-relation-store.ts';
 
@@ -31,7 +31,7 @@ export const recordKind: EntityKind = {
       if (packageId === '') return;
       const together = entities.map(({ id }) => id);
       const others = await markPublishedWith(tx, packageId, together);
-      if (others.length > 0) await publishChanges({ kind: recordKind }, tx, others);
+      if (others.length > 0) await appendChangedEvents({ kind: recordKind }, tx, others);
     },
   },
 };

@@ -1,12 +1,12 @@
 import { type Definitions, definitions } from '@kr/contracts';
 import { openDoiRegistration } from '@kr/doi-registration';
 import {
-  decidePublication,
+  appendChangedEvents,
+  applyDecisionToRecords,
   LIFECYCLE_CALLERS,
   lifecycleHandlers,
   observeLocks,
   preparePublication,
-  publishChanges,
   readPublic,
   startLifecycleConsumers,
   startPurging,
@@ -38,7 +38,7 @@ function rpcs(
   return {
     PreparePublication: around('records.prepare', preparePublication(context, publishPartBytes)),
     ValidateRecords: validatePublication(context),
-    DecidePublication: decidePublication(context),
+    ApplyDecisionToRecords: applyDecisionToRecords(context),
     AssociateRecords: associateRecords(context),
     DissociateRecords: dissociateRecords(context),
     DescribeRecords: describeRecords(context),
@@ -60,7 +60,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
       database: context.database,
       readPublic: (id, which) => readPublic(context, id, which),
       transact: (run) => transact(context, run),
-      publishChanges: (tx, ids) => publishChanges(context, tx, ids),
+      appendChangedEvents: (tx, ids) => appendChangedEvents(context, tx, ids),
       vocabularies: folder.vocabularies,
       collection: 'records',
       logger,
@@ -81,7 +81,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
         { definition: definitions.records, handlers: rpcs(context, config), callers: { packages: 'all' } },
       ],
       database: context.database,
-      observed: { bus: () => context.bus.check() },
+      informationalChecks: { bus: () => context.bus.check() },
       consumers: startConsumers(context),
       background: [
         folder,

@@ -36,7 +36,7 @@ export async function startWebService(config: WebConfig, logger: Logger): Promis
     host: config.httpHost,
     port: config.healthPort,
     checks: {},
-    observed: { gateway: client.ping },
+    informationalChecks: { gateway: client.ping },
   });
   const httpPort = (server.address() as AddressInfo).port;
   logger.info({ http_port: httpPort, health_port: health.port }, 'ready');

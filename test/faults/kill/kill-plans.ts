@@ -20,11 +20,11 @@ type Way = Partial<Pick<KillPlan, 'victim' | 'accomplice' | 'story'>> & { first?
 
 /** Far longer than a round: the process is ended before. */
 const HELD = 'pause:600000';
-const UNTOLD = { accomplice: { part: 'packages', orders: `publish.decide-records.before:${HELD}` } } as const;
+const UNTOLD = { accomplice: { part: 'packages', orders: `publish.notify-records.before:${HELD}` } } as const;
 // Once it is decided, readers and the news of it are quicker than the janitor.
 const UNDECIDED = { accomplice: { part: 'packages', orders: `publish.commit.before:${HELD}` } } as const;
 const UNTOLD_FILES = {
-  accomplice: { part: 'packages', orders: `publish.decide-files.before:${HELD}` },
+  accomplice: { part: 'packages', orders: `publish.notify-files.before:${HELD}` },
 } as const;
 
 /** Points that a publication which succeeds at the first attempt does not pass. */
@@ -34,11 +34,11 @@ const WAYS: Partial<Record<Failpoint, Way>> = {
   'publish.abort.before': { story: 'refused publish' },
   'publish.abort.inside': { story: 'refused publish' },
   'publish.abort.after': { story: 'refused publish' },
-  'publish.postpone.before': { first: 'publish.decide-files.before:error@1' },
-  'publish.postpone.after': { first: 'publish.decide-files.before:error@1' },
+  'publish.postpone.before': { first: 'publish.notify-files.before:error@1' },
+  'publish.postpone.after': { first: 'publish.notify-files.before:error@1' },
   'publish.claim.after': { first: `publish.seal.after:${HELD}` },
-  'publish.resolve.before': { first: `publish.decide-records.before:${HELD}`, story: 'read' },
-  'publish.resolve.after': { first: `publish.decide-records.before:${HELD}`, story: 'read' },
+  'publish.resolve.before': { first: `publish.notify-records.before:${HELD}`, story: 'read' },
+  'publish.resolve.after': { first: `publish.notify-records.before:${HELD}`, story: 'read' },
   'records.resolve.before': { ...UNTOLD, story: 'read' },
   'records.resolve.after': { ...UNTOLD, story: 'read' },
   'records.stale-locks.before': UNDECIDED,

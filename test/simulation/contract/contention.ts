@@ -40,7 +40,7 @@ export function holdDraft(store: LifecycleStore, tx: Sql, id: string): Promise<v
     actor: null,
   } as const;
   const { files, pids } = documentOf('record');
-  const form = { id, sealed: { files, pids }, revision: 9 };
+  const form = { id, publishedParts: { files, pids }, revision: 9 };
   return store.writeVote(tx, { ...vote, stagedIds: [id], unchangedIds: [], issues: [] }, [form], new Date(0));
 }
 

@@ -6,9 +6,9 @@ import {
   MIGRATIONS as LIFECYCLE,
   type LifecycleStore,
   newDraft,
-  type Participant,
   type StagedForm,
   type StoredDocument,
+  type StoredParticipation,
   sqlLifecycleStore,
 } from '@kr/draft-lifecycle';
 import { MIGRATIONS as EVENT_BUS, newEvent } from '@kr/event-bus';
@@ -165,18 +165,22 @@ function twin({ database, store, events, trail }: LifecycleTwin): Twin<Command> 
         // Sizes differ a little from twin to twin: one draft is too much, or all are not.
         const maxBytes = number % 3 === 0 ? null : number % 3 === 1 ? 1 : 1_000_000;
         const { former, candidates, remainingIds } = await store.lockForVote(tx, wanted, maxBytes);
-        const forms = ids.map((one) => ({ id: one, sealed: sealedOf(document), revision: number }));
+        const forms = ids.map((one) => ({
+          id: one,
+          publishedParts: publishedPartsOf(document),
+          revision: number,
+        }));
         await store.writeVote(tx, participantOf(publicationId, ids, number), forms, at);
         return { former, candidates: ids.map((one) => candidates.get(one)), remainingIds };
       }
       case 'revealStaged':
-        await store.lockParticipant(tx, publicationId);
+        await store.lockPublicationAndEntities(tx, publicationId);
         return store.revealStaged(tx, publicationId, at);
       case 'dropStaged':
-        await store.lockParticipant(tx, publicationId);
+        await store.lockPublicationAndEntities(tx, publicationId);
         return store.dropStaged(tx, publicationId, at);
       case 'revealDraft': {
-        const form = { id, sealed: sealedOf(document), revision: number };
+        const form = { id, publishedParts: publishedPartsOf(document), revision: number };
         return store.revealDraft(tx, publicationId, form, changeLogOf([id], number), at);
       }
       case 'unlockDrafts':
@@ -214,7 +218,7 @@ function twin({ database, store, events, trail }: LifecycleTwin): Twin<Command> 
     async state() {
       const entities = await store.loadEntities(database, IDS);
       const participants = await database.$transaction((tx) =>
-        all(PUBLICATIONS, (id) => store.lockParticipant(tx, id)),
+        all(PUBLICATIONS, (id) => store.lockPublicationAndEntities(tx, id)),
       );
       return {
         entities: IDS.map((id) => plain(entities.get(id))),
@@ -240,7 +244,7 @@ function plain(entity: Entity | undefined): unknown {
 }
 
 /** Not as a draft has it. */
-function sealedOf({ files }: StoredDocument): StagedForm['sealed'] {
+function publishedPartsOf({ files }: StoredDocument): StagedForm['publishedParts'] {
   return {
     files: { ...files, entries: 3, total_bytes: 30 },
     pids: { oai: { identifier: 'oai:repository.test:1', provider: 'oai' } },
@@ -249,7 +253,7 @@ function sealedOf({ files }: StoredDocument): StagedForm['sealed'] {
 
 const STATES = ['prepared', 'refused', 'aborted', 'applied'] as const;
 
-function participantOf(publicationId: string, ids: readonly string[], number: number): Participant {
+function participantOf(publicationId: string, ids: readonly string[], number: number): StoredParticipation {
   return {
     publicationId,
     state: STATES[number % STATES.length] ?? 'prepared',

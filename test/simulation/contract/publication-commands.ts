@@ -8,10 +8,11 @@ import { RELEASED_VOCABULARIES } from '@kr/metadata';
 import { migrate } from '@kr/schema-migration';
 import { freshDatabase } from '@kr/testbed';
 import { packageKind } from '../../../services/packages/src/package-kind.ts';
+import { abandonedPublications } from '../../../services/packages/src/publish/abandoned-publications.ts';
 import { beginPackage, beginRecord } from '../../../services/packages/src/publish/begin-publication.ts';
 import { packageVersion } from '../../../services/packages/src/publish/package-version.ts';
 import type { Publication, Refusal } from '../../../services/packages/src/publish/publication.ts';
-import { decisionStore, publicationStore } from '../../../services/packages/src/publish/publication-store.ts';
+import { publicationStore } from '../../../services/packages/src/publish/publication-store.ts';
 import { findOwnCommitted } from '../../../services/packages/src/publish/publish.ts';
 import type { Chance } from '../chance.ts';
 import { addDraft, documentOf } from '../documents.ts';
@@ -123,15 +124,15 @@ export async function publicationTwins(): Promise<Twins> {
     );
   }
   const ownVersion = packageVersion({ ...ofKind, database, kind: packageKind, store: sqlLifecycleStore });
-  const expired = () => undefined;
-  const deps = { database, packageVersion: ownVersion, times: TIMES, now, newId, expired };
+  const onExpired = () => undefined;
+  const deps = { database, packageVersion: ownVersion, times: TIMES, now, newId, onExpired };
   const onSql = twin({
     publications: {
       beginPackage: (id, options, seen) => beginPackage(deps, id, options, seen),
       beginRecord: (id, options) => beginRecord(deps, id, options),
       findOwnCommitted: (id, requestedBy) => findOwnCommitted(database, id, requestedBy),
       log: publicationStore(deps),
-      decisions: decisionStore(deps),
+      decisions: abandonedPublications(deps),
     },
     database,
     store: sqlLifecycleStore,
@@ -235,7 +236,7 @@ function twin({
   const byId = (rows: readonly Publication[]) => rows.map(plain).sort((a, b) => (a.id < b.id ? -1 : 1));
   const result = async (running: ReturnType<Publications['beginPackage']>): Promise<unknown> => {
     const result = await running;
-    return result.kind === 'opened' ? { ...result, publication: plain(result.publication) } : result;
+    return result.kind === 'begun' ? { ...result, publication: plain(result.publication) } : result;
   };
   const act = async (command: Command): Promise<unknown> => {
     const { name, packageId, resourceId, publication, now, newId } = command;

@@ -123,21 +123,21 @@ function twin({ database, seals }: Seals): Twin<Command> {
     switch (name) {
       case 'saveFence': {
         const state = STATES[number % STATES.length] ?? 'prepared';
-        const before = await seals.lockFence(tx, publicationId, at);
-        await seals.saveFence(tx, publicationId, { state, epoch: number }, at);
+        const before = await seals.lockParticipation(tx, publicationId, at);
+        await seals.saveParticipation(tx, publicationId, { state, epoch: number }, at);
         return before;
       }
       case 'lockBuckets':
         return seals.lockBuckets(tx, ids, newId, at);
       case 'seal':
-        await seals.lockFence(tx, publicationId, at);
+        await seals.lockParticipation(tx, publicationId, at);
         await seals.lockBuckets(tx, ids, newId, at);
         return seals.seal(tx, { publicationId, epoch: number, entityIds: ids }, at);
       case 'applySeal':
-        await seals.lockFence(tx, publicationId, at);
+        await seals.lockParticipation(tx, publicationId, at);
         return seals.applySeal(tx, publicationId, number % 2 === 0 ? ids : null, at);
       case 'undoSeal':
-        await seals.lockFence(tx, publicationId, at);
+        await seals.lockParticipation(tx, publicationId, at);
         return seals.undoSeal(tx, publicationId, at);
       case 'makeImmutable':
         // Seldom, or nothing would be left that can be sealed.
@@ -158,12 +158,13 @@ function twin({ database, seals }: Seals): Twin<Command> {
     async state() {
       const buckets = [];
       for (const id of IDS) buckets.push((await seals.findBucket(database, id)) ?? null);
-      const fences = await database.$transaction(async (tx) => {
+      const participations = await database.$transaction(async (tx) => {
         const found = [];
-        for (const id of PUBLICATIONS) found.push((await seals.lockFence(tx, id, new Date(0))) ?? null);
+        for (const id of PUBLICATIONS)
+          found.push((await seals.lockParticipation(tx, id, new Date(0))) ?? null);
         return found;
       });
-      return { buckets, fences, described: await seals.describeEntities(database, IDS) };
+      return { buckets, participations, described: await seals.describeEntities(database, IDS) };
     },
   };
 }

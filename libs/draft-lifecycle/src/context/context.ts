@@ -10,7 +10,7 @@ import { isEntityId } from '../model/ids.ts';
 import type { DiscardedDraft, EntityKind } from '../model/kind.ts';
 import type { DocumentBudget } from '../store/document-budget.ts';
 import type { LifecycleStore } from '../store/lifecycle-store.ts';
-import type { OwnerLimits, OwnerRoom } from './owner-limits.ts';
+import type { DraftQuota, OwnerLimits } from './owner-limits.ts';
 
 /** `undecided` may change at any moment and is never remembered. */
 export type Decision = 'committed' | 'aborted' | 'undecided';
@@ -70,8 +70,8 @@ export interface PublicationResolver {
 /** Shared by the operations: the dependencies, and one cache of decisions. */
 export interface LifecycleContext extends LifecycleDeps {
   publications: PublicationResolver;
-  documents: DocumentBudget;
-  owners: OwnerRoom;
+  documentBudget: DocumentBudget;
+  draftQuota: DraftQuota;
 }
 
 /** Entities as every reader must see them: decided publications are applied first. */
@@ -89,11 +89,11 @@ export async function readResolved(
   context: LifecycleContext,
   ids: readonly string[],
 ): Promise<ResolvedEntities> {
-  const { database, documents, kind, store } = context;
+  const { database, documentBudget, kind, store } = context;
   const resolved = new Set<string>();
   const unknown = new Map<string, ServiceError>();
   for (;;) {
-    const entities = await store.loadEntities(database, ids, kind.related, documents);
+    const entities = await store.loadEntities(database, ids, kind.related, documentBudget);
     const pending = [...new Set([...entities.values()].flatMap((entity) => entity.pending))];
     const fresh = pending.filter((id) => !resolved.has(id));
     const outcome = fresh.length === 0 ? undefined : await context.publications.resolve(fresh);
@@ -127,8 +127,6 @@ export async function findEntities(
 }
 
 /**
- * One entity.
- *
  * @throws ServiceError
  *   - `not_found`: no entity of this kind has the id
  *   - `unavailable`: as `findEntities`

@@ -9,7 +9,7 @@ export interface OwnerLimits {
   maxMetadataBytes: number;
 }
 
-export interface OwnerRoom {
+export interface DraftQuota {
   /**
    * Counts one more draft of an owner.
    *
@@ -28,7 +28,7 @@ interface Usage {
 const RECOUNT_MS = 60_000;
 const MAX_OWNERS = 10_000;
 
-export function ownerRoom(limits: OwnerLimits, now: () => Date): OwnerRoom {
+export function draftQuota(limits: OwnerLimits, now: () => Date): DraftQuota {
   const usages = new Map<string, Usage>();
   const isFull = ({ drafts, bytes }: Usage) => drafts >= limits.maxDrafts || bytes >= limits.maxMetadataBytes;
 

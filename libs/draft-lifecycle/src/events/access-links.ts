@@ -1,7 +1,7 @@
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { LifecycleContext } from '../context/context.ts';
 import { transact } from '../context/context.ts';
-import { publishChanges } from './revisions.ts';
+import { appendChangedEvents } from './revisions.ts';
 
 /** The events of access links, for a consumer. */
 export const LINK_SUBJECTS = [
@@ -75,7 +75,7 @@ async function writeLinks(context: LifecycleContext, links: readonly LinkUpdate[
     );
     await tx.$executeRawUnsafe(WRITE_LINKS, JSON.stringify(links));
     const changed = await tx.$queryRawUnsafe<{ id: string }[]>(COPY_LINKS, parentIds);
-    await publishChanges(
+    await appendChangedEvents(
       context,
       tx,
       changed.map(({ id }) => id),

@@ -7,7 +7,7 @@ import type { SavedDraft } from '../model/kind.ts';
  * Publishes that data besides the content of these entities has changed, such as a relation. Their change numbers
  * stay, so that concurrent edits of the content do not conflict.
  */
-export async function publishChanges(
+export async function appendChangedEvents(
   { kind }: Pick<LifecycleDeps, 'kind'>,
   tx: Sql,
   ids: readonly string[],

@@ -27,8 +27,7 @@ function subjectOf({ parent }: Owned, { document }: Accessible, now: Date): Acce
   };
 }
 
-/** Whether the caller may do it. */
-export function may(
+export function isAllowedOn(
   principal: Principal,
   action: EntityAction,
   entity: Owned,
@@ -39,7 +38,7 @@ export function may(
 }
 
 /** @throws ServiceError `forbidden` or `unauthenticated` when the caller may not */
-export function permit(
+export function assertAllowedOn(
   principal: Principal,
   action: EntityAction,
   entity: Owned,
@@ -65,12 +64,17 @@ export function viewOf(
   };
 }
 
-/** Lets only processes of the system pass. @throws ServiceError `forbidden` */
+/**
+ * Rejects principals that are no service. The server's table of callers checks only which process calls, and a process may
+ * act for a user.
+ *
+ * @throws ServiceError `forbidden`
+ */
 export function assertService({ service }: Principal): void {
   if (service === null) throw new ServiceError('forbidden', 'Permission denied.');
 }
 
-/** The one guard of every way into a draft: while a publication locks it, nothing may change it. */
+/** Rejects changes of a draft that a publication has locked. @throws ServiceError `conflict` (`draft_locked`) */
 export function assertUnlocked(draft: { lockedBy: string | null }): void {
   if (draft.lockedBy !== null) throw draftLocked();
 }

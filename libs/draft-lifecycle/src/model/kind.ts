@@ -51,7 +51,7 @@ export interface EntityKind {
   isEditDraftPublished: boolean;
   /** Whether `parent.relationship` is shown. */
   showsManagement: boolean;
-  /** The key of `relationship` whose value `relations` gives. */
+  /** The key of `relationship` whose value `related` selects. */
   relationKey: 'packages' | 'resources';
   /** Parts of the document that follow `relationship`. */
   extraFields: Readonly<Record<string, unknown>>;

@@ -60,15 +60,15 @@ function problem(record: string, field: string, message: string): Issue {
 }
 
 /** State of a participant in a publication; makes repeated and late calls harmless. */
-export type ParticipantState = 'prepared' | 'refused' | 'aborted' | 'applied';
+export type ParticipationState = 'prepared' | 'refused' | 'aborted' | 'applied';
 
-export interface Fence {
-  state: ParticipantState;
+export interface Participation {
+  state: ParticipationState;
   epoch: number;
 }
 
 /** Reaction to a request to prepare. */
-export type PrepareAnswer = 'prepare' | 'yes' | 'no';
+export type PrepareVerdict = 'prepare' | 'yes' | 'no';
 
 /**
  * A refusal applies to its epoch only; an earlier abort rejects a late prepare permanently. An agreement
@@ -76,28 +76,35 @@ export type PrepareAnswer = 'prepare' | 'yes' | 'no';
  *
  * @param isAgreed whether all requested drafts were agreed to
  */
-export function onPrepare(fence: Fence | null, epoch: number, isAgreed: boolean): PrepareAnswer {
-  if (fence === null) return 'prepare';
-  switch (fence.state) {
+export function onPrepare(
+  participation: Participation | null,
+  epoch: number,
+  isAgreed: boolean,
+): PrepareVerdict {
+  if (participation === null) return 'prepare';
+  switch (participation.state) {
     case 'prepared':
       return isAgreed ? 'yes' : 'prepare';
     case 'applied':
       return 'yes';
     case 'refused':
-      return epoch > fence.epoch ? 'prepare' : 'no';
+      return epoch > participation.epoch ? 'prepare' : 'no';
     case 'aborted':
       return 'no';
   }
 }
 
-/** Reaction to a decision; `impossible` means a broken protocol or a database restored from the past. */
-export type DecideAnswer = 'apply' | 'drop' | 'done' | 'impossible';
+/**
+ * Reaction to a decision. `contradiction`: a broken protocol, or a database restored from the past. A commit without a known
+ * vote is one, because the staged forms are missing; the files service can still make the files immutable and adopts it.
+ */
+export type DecisionVerdict = 'apply' | 'undo' | 'done' | 'contradiction';
 
-export function onDecide(fence: Fence | null, isCommitted: boolean): DecideAnswer {
+export function onDecision(participation: Participation | null, isCommitted: boolean): DecisionVerdict {
   if (isCommitted) {
-    if (fence?.state === 'prepared') return 'apply';
-    return fence?.state === 'applied' ? 'done' : 'impossible';
+    if (participation?.state === 'prepared') return 'apply';
+    return participation?.state === 'applied' ? 'done' : 'contradiction';
   }
-  if (fence?.state === 'applied') return 'impossible';
-  return fence?.state === 'aborted' ? 'done' : 'drop';
+  if (participation?.state === 'applied') return 'contradiction';
+  return participation?.state === 'aborted' ? 'done' : 'undo';
 }

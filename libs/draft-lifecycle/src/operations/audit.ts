@@ -5,7 +5,7 @@ import type { ReadAuditLogRequest__Output, ReadAuditLogResponse } from '@kr/cont
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { findEntities, type LifecycleContext, notFoundErrors, requireDraft } from '../context/context.ts';
-import { permit } from '../model/access.ts';
+import { assertAllowedOn } from '../model/access.ts';
 import type { Entity } from '../model/entity.ts';
 import { isEntityId } from '../model/ids.ts';
 import { TICKET_LIFETIME_MS } from './authorise-action.ts';
@@ -54,7 +54,7 @@ export function readAuditLog(context: LifecycleContext) {
 }
 
 function permittedParent({ now }: LifecycleContext, entity: Entity, principal: Principal): string {
-  permit(principal, 'read_audit_log', entity, entity.published ?? requireDraft(entity), now());
+  assertAllowedOn(principal, 'read_audit_log', entity, entity.published ?? requireDraft(entity), now());
   return entity.parent.id;
 }
 

@@ -4,7 +4,7 @@ import type { AuthoriseRequest__Output, AuthoriseResponse } from '@kr/contracts'
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { getEntity, type LifecycleContext, notFound, requirePublished } from '../context/context.ts';
-import { assertUnlocked, permit } from '../model/access.ts';
+import { assertAllowedOn, assertUnlocked } from '../model/access.ts';
 import type { Entity, EntityForm, Form } from '../model/entity.ts';
 import { findPreviousVersion } from '../store/entities.ts';
 import { formOf } from './read-entities.ts';
@@ -39,7 +39,7 @@ export function authoriseAction(context: LifecycleContext) {
     const work = ELSEWHERE[action];
     const now = context.now();
     const content = formFor(entity, form, work?.audience);
-    permit(principal, action, entity, content, now);
+    assertAllowedOn(principal, action, entity, content, now);
     if (work?.isWrite === true && entity.draft !== null) assertUnlocked(entity.draft);
 
     const sourceEntityId =

@@ -9,7 +9,7 @@ import {
   requireDraft,
   transact,
 } from '../context/context.ts';
-import { assertUnlocked, permit } from '../model/access.ts';
+import { assertAllowedOn, assertUnlocked } from '../model/access.ts';
 import type { DraftForm, Entity, OpenDraft, StoredDocument } from '../model/entity.ts';
 import { withoutUnknownFields } from '../model/issues.ts';
 import { lockParentOf } from '../store/entities.ts';
@@ -130,7 +130,7 @@ export async function changeDraft<Result>(
 
 function checked(entity: Entity, { ifRevision = 0, action, principal }: DraftChange, now: Date): DraftForm {
   const draft = requireDraft(entity);
-  permit(principal, action, entity, draft, now);
+  assertAllowedOn(principal, action, entity, draft, now);
   // After the access check, because the number of saves is confidential.
   assertRevision(ifRevision, draft);
   assertUnlocked(draft);

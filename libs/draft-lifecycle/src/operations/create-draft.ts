@@ -10,7 +10,7 @@ import { type Entity, type JsonObject, newDraft, type OpenDraft } from '../model
 import { NO_FILES } from '../model/files.ts';
 import { withoutUnknownFields } from '../model/issues.ts';
 import { takenDoiIssues } from '../store/dois.ts';
-import { findCreated, insertEntity } from '../store/drafts.ts';
+import { findRepeatedCreation, insertEntity } from '../store/drafts.ts';
 import { entityDocument } from './documents.ts';
 
 /**
@@ -20,43 +20,62 @@ import { entityDocument } from './documents.ts';
  * object, has content that not even a draft may have, or the owner has the maximum number of drafts
  */
 export function createDraft(context: LifecycleContext) {
-  const { database, kind } = context;
+  const { database } = context;
   return async (
     { body, creationKey }: CreateDraftRequest__Output,
     { principal }: CallContext,
   ): Promise<CreateDraftResponse> => {
     authorise(principal, 'create', null);
+    // The policy allows services to create, but a draft needs an owner.
     const ownerId = principal.userId;
     if (ownerId === null) throw new ServiceError('forbidden', 'Permission denied.');
-    const sent = requestBody(body);
-    await context.owners.reserveDraft(database, ownerId);
+    const content = requestBody(body);
     const key = creationKey.length === 0 ? null : creationKey;
+    try {
+      await context.draftQuota.reserveDraft(database, ownerId);
+    } catch (limitError) {
+      // The first call with this key may have taken the last draft.
+      const repeated = key === null ? undefined : await repeatedCreation(context, key);
+      if (repeated === undefined) throw limitError;
+      return currentDocument(context, repeated, principal);
+    }
     for (;;) {
-      const { entity, issues } = await firstDraft(context, ownerId, sent);
+      const { entity, issues } = await firstDraft(context, ownerId, content);
       if (await insertEntity(database, entity, changeLogOf(context, entity, principal), key)) {
         context.wakeRelay();
         const precomputed = { counts: new Map(), issues };
         return { document: await entityDocument(context, { entity, form: 'draft' }, principal, precomputed) };
       }
       // One of the ids is taken, or the creation is a repeated one.
-      const before = key === null ? undefined : await createdBefore(context, key);
-      if (before === undefined) continue;
-      const form = before.draft === null ? 'published' : 'draft';
-      return { document: await entityDocument(context, { entity: before, form }, principal) };
+      const repeated = key === null ? undefined : await repeatedCreation(context, key);
+      if (repeated !== undefined) return currentDocument(context, repeated, principal);
     }
   };
+}
 
-  async function createdBefore({ store }: LifecycleContext, key: Uint8Array): Promise<Entity | undefined> {
-    const id = await findCreated(database, key);
-    return id === undefined ? undefined : (await store.loadEntities(database, [id], kind.related)).get(id);
-  }
+/** The entity that an earlier call with this key created. */
+async function repeatedCreation(
+  { database, kind, now, store }: LifecycleContext,
+  key: Uint8Array,
+): Promise<Entity | undefined> {
+  const id = await findRepeatedCreation(database, key, now());
+  return id === undefined ? undefined : (await store.loadEntities(database, [id], kind.related)).get(id);
+}
+
+async function currentDocument(
+  context: LifecycleContext,
+  entity: Entity,
+  principal: Principal,
+): Promise<CreateDraftResponse> {
+  const form = entity.draft === null ? 'published' : 'draft';
+  return { document: await entityDocument(context, { entity, form }, principal) };
 }
 
 /** A new entity under new ids, before it is inserted, with all problems of its body. */
 async function firstDraft(
   { kind, newId, doiPrefix, vocabularies, database, now }: LifecycleContext,
   ownerId: string,
-  sent: JsonObject,
+  body: JsonObject,
 ): Promise<{ entity: OpenDraft; issues: readonly Issue[] }> {
   const [id, at] = [newId(), now()];
   const input = {
@@ -69,7 +88,7 @@ async function firstDraft(
     registered: {},
     before: null,
   };
-  const { document, issues: ofContent } = draftContent(sent, input);
+  const { document, issues: ofContent } = draftContent(body, input);
   const issues = [...ofContent, ...(await takenDoiIssues(database, id, document.pids))];
   const entity = {
     id,

@@ -11,7 +11,7 @@ import {
   requirePublished,
   transact,
 } from '../context/context.ts';
-import { permit } from '../model/access.ts';
+import { assertAllowedOn } from '../model/access.ts';
 import { nextVersionContent } from '../model/content.ts';
 import { type Entity, newDraft } from '../model/entity.ts';
 import { insertVersion } from '../store/drafts.ts';
@@ -36,7 +36,7 @@ export function createVersion(context: LifecycleContext) {
     { principal }: CallContext,
   ): Promise<CreateVersionResponse> => {
     const found = await getEntity(context, id);
-    permit(principal, 'new_version', found, requirePublished(found), context.now());
+    assertAllowedOn(principal, 'new_version', found, requirePublished(found), context.now());
     const entity = await transact(context, async (tx) => {
       await lockParent(tx, found.parent.id);
       const current = await context.store.loadLocked(tx, id);
@@ -59,7 +59,7 @@ async function openVersion(
   const latest = await loadLatest(tx, parentId);
   if (latest === undefined) throw notRegistered();
   if (latest.lastIndex >= MAX_VERSIONS) throw tooManyVersions();
-  await context.owners.reserveDraft(tx, latest.parent.ownerId);
+  await context.draftQuota.reserveDraft(tx, latest.parent.ownerId);
 
   const document = nextVersionContent(requirePublished(latest).document, kind.fieldsResetOnNewVersion);
   const [id, versionIndex] = [await freeId(tx, newId), latest.lastIndex + 1];

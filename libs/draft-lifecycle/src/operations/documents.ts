@@ -3,7 +3,7 @@ import { anonymous, type Principal } from '@kr/caller';
 import type { EntityDocument, Form as FormName } from '@kr/contracts';
 import type { Issue } from '@kr/service-error';
 import type { LifecycleContext, LifecycleDeps } from '../context/context.ts';
-import { may, viewOf } from '../model/access.ts';
+import { isAllowedOn, viewOf } from '../model/access.ts';
 import {
   baselineParts,
   renderEntity,
@@ -83,13 +83,13 @@ export async function renderForms(
     const bucket = counts.get(entity.id) ?? NO_FILES;
     const isDraft = form === 'draft';
     const view = viewOf(principal, entity, content, isDraft, now);
-    const sealed = content.document.files.entries ?? 0;
+    const fileCountAtPublication = content.document.files.entries ?? 0;
     const rendering = {
       kind,
       form,
       view,
       related: relationsOf(entity)[form],
-      fileCount: isDraft ? bucket.entries : sealed,
+      fileCount: isDraft ? bucket.entries : fileCountAtPublication,
       issues: isDraft ? (precomputed.issues ?? unresolvedIssues(entity, bucket)) : [],
       dois,
       vocabularies,
@@ -179,7 +179,7 @@ function unresolvedIssues({ draft }: Entity, counts: FileCounts): Issue[] {
 export const ANONYMOUS = anonymous('');
 
 function isSameForAnonymous(view: View, entity: Entity, content: EntityForm, now: Date): boolean {
-  if (!may(ANONYMOUS, 'read', entity, content, now)) return false;
+  if (!isAllowedOn(ANONYMOUS, 'read', entity, content, now)) return false;
   const { canManage, canEdit, canReadFiles } = viewOf(ANONYMOUS, entity, content, false, now);
   return canManage === view.canManage && canEdit === view.canEdit && canReadFiles === view.canReadFiles;
 }

@@ -8,7 +8,7 @@ import {
   transact,
   unknownId,
 } from '../context/context.ts';
-import { permit } from '../model/access.ts';
+import { assertAllowedOn } from '../model/access.ts';
 import { draftFromPublished } from '../model/content.ts';
 import { newDraft } from '../model/entity.ts';
 import { entityEntry } from './audit.ts';
@@ -29,7 +29,7 @@ export function editPublished(context: LifecycleContext) {
   ): Promise<EditPublishedResponse> => {
     const found = await getEntity(context, id);
     const now = context.now();
-    permit(principal, 'edit', found, found.draft ?? requirePublished(found), now);
+    assertAllowedOn(principal, 'edit', found, found.draft ?? requirePublished(found), now);
     assertRevision(ifRevision, found.draft ?? requirePublished(found));
 
     const entity =

@@ -2,7 +2,7 @@ import type { ClearPreviewRequest__Output, ClearPreviewResponse } from '@kr/cont
 import { appendEvents, type ReceivedEvent } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { getEntity, type LifecycleContext, requireDraft, transact } from '../context/context.ts';
-import { permit } from '../model/access.ts';
+import { assertAllowedOn } from '../model/access.ts';
 import type { SavedDraft } from '../model/kind.ts';
 import { lockEntities } from '../store/entities.ts';
 
@@ -25,7 +25,7 @@ export function clearPreview(context: LifecycleContext) {
     { principal }: CallContext,
   ): Promise<ClearPreviewResponse> => {
     const entity = await getEntity(context, id);
-    permit(principal, 'write_files', entity, requireDraft(entity), context.now());
+    assertAllowedOn(principal, 'write_files', entity, requireDraft(entity), context.now());
     await clearPreviews(
       context,
       keys.map((key) => ({ id, key })),

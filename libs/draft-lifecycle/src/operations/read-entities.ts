@@ -21,7 +21,7 @@ import {
   requireDraft,
   requirePublished,
 } from '../context/context.ts';
-import { may, permit } from '../model/access.ts';
+import { assertAllowedOn, isAllowedOn } from '../model/access.ts';
 import { type Entity, type Form, refKey } from '../model/entity.ts';
 import { loadLatest, loadVersionIds, loadVersionPage, type VersionPage } from '../store/entities.ts';
 import { ANONYMOUS, entityDocument, entityDocuments, FORM_NAMES, type FormRef } from './documents.ts';
@@ -54,8 +54,8 @@ export function readEntities(context: LifecycleContext) {
       const unknownState = unresolved.get(id);
       if (unknownState !== undefined) return unknownState;
       return attempt(() => {
-        if (form === 'published') permit(principal, 'read', entity, requirePublished(entity), now);
-        else permit(principal, 'read_draft', entity, requireDraft(entity), now);
+        if (form === 'published') assertAllowedOn(principal, 'read', entity, requirePublished(entity), now);
+        else assertAllowedOn(principal, 'read_draft', entity, requireDraft(entity), now);
         return { entity, form };
       });
     });
@@ -110,7 +110,7 @@ export function readLatest(context: LifecycleContext) {
     requirePublished(named);
     const entity = await loadLatest(context.database, named.parent.id, context.kind.related);
     if (entity === undefined) throw notRegistered();
-    permit(principal, 'read', entity, requirePublished(entity), context.now());
+    assertAllowedOn(principal, 'read', entity, requirePublished(entity), context.now());
     return { document: await entityDocument(context, { entity, form: 'published' }, principal) };
   };
 }
@@ -132,11 +132,11 @@ export function listVersions(context: LifecycleContext) {
     const entity = await getEntity(context, id);
     const now = context.now();
     const content = entity.published === null ? requireDraft(entity) : requirePublished(entity);
-    permit(principal, 'read', entity, content, now);
+    assertAllowedOn(principal, 'read', entity, content, now);
 
     const restricted = { document: { access: RESTRICTED_ACCESS } };
     const { ids, groups } = await loadVersionPage(context.database, entity.parent.id, {
-      canReadRestricted: may(principal, 'read', entity, restricted, now),
+      canReadRestricted: isAllowedOn(principal, 'read', entity, restricted, now),
       now,
       size,
       offset: (Math.max(page, 1) - 1) * size,
@@ -183,7 +183,7 @@ export async function readPublic(
   const entity = await getEntity(context, which === 'version' ? id : await latestId(context, id));
   const { published } = entity;
   if (published === null || published.removal !== undefined) return { isPublic: false };
-  if (!may(ANONYMOUS, 'read', entity, published, context.now())) {
+  if (!isAllowedOn(ANONYMOUS, 'read', entity, published, context.now())) {
     const until = embargoEnd(entity);
     return { isPublic: false, ...(until === undefined ? {} : { until }) };
   }

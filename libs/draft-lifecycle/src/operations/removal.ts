@@ -20,8 +20,8 @@ import {
   transact,
 } from '../context/context.ts';
 import { type Repeated, repeatedly } from '../context/repeatedly.ts';
-import { publishChanges } from '../events/revisions.ts';
-import { permit } from '../model/access.ts';
+import { appendChangedEvents } from '../events/revisions.ts';
+import { assertAllowedOn } from '../model/access.ts';
 import type { Entity } from '../model/entity.ts';
 import { citationOf, isRemovalReason, REMOVAL_REASONS, type Removal } from '../model/entity.ts';
 import { loadVersionIds } from '../store/entities.ts';
@@ -47,7 +47,7 @@ export function removePublished(context: LifecycleContext) {
   ): Promise<RemovePublishedResponse> => {
     const found = await getEntity(context, id);
     if (found.published === null) throw notRegistered();
-    permit(principal, 'remove', found, found.published, context.now());
+    assertAllowedOn(principal, 'remove', found, found.published, context.now());
     const issues = [
       ...(isRemovalReason(reason)
         ? []
@@ -96,7 +96,7 @@ export function restorePublished(context: LifecycleContext) {
   ): Promise<RestorePublishedResponse> => {
     const found = await getEntity(context, id);
     if (found.published === null) throw notRegistered();
-    permit(principal, 'remove', found, found.published, context.now());
+    assertAllowedOn(principal, 'remove', found, found.published, context.now());
     const entity = await changeRemoval(context, id, async (tx, current) => {
       const restored = await tx.$queryRawUnsafe<unknown[]>(
         `update version set removed_at = null, removal = null, revision = revision + 1
@@ -131,7 +131,7 @@ async function changeRemoval(
     const entity = await context.store.loadLocked(tx, id);
     if (entity === undefined) throw notRegistered();
     await change(tx, entity);
-    await publishChanges(context, tx, await loadVersionIds(tx, entity.parent.id));
+    await appendChangedEvents(context, tx, await loadVersionIds(tx, entity.parent.id));
   });
   return getEntity(context, id);
 }

@@ -1,6 +1,6 @@
 import { type AuditEntry, actorOf } from '@kr/audit-trail';
 import { servicePrincipal } from '@kr/caller';
-import type { DecidePublicationRequest__Output, DecidePublicationResponse } from '@kr/contracts';
+import type { ApplyDecisionToRecordsRequest__Output, ApplyDecisionToRecordsResponse } from '@kr/contracts';
 import type { Sql } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
 import type { CallContext } from '@kr/rpc';
@@ -12,11 +12,11 @@ import {
   type PublicationResolver,
   transact,
 } from '../context/context.ts';
-import { publishChanges } from '../events/revisions.ts';
+import { appendChangedEvents } from '../events/revisions.ts';
 import { assertService } from '../model/access.ts';
 import type { Publication } from '../model/kind.ts';
-import { onDecide } from '../model/publication.ts';
-import type { Participant } from '../store/staging.ts';
+import { onDecision } from '../model/publication.ts';
+import type { StoredParticipation } from '../store/staging.ts';
 
 /**
  * Applies a decision of the coordinator in one transaction. Idempotent; any caller that knows the decision
@@ -32,19 +32,19 @@ async function applyDecision(
 ): Promise<void> {
   await failpoint('records.apply.before');
   await transact(deps, async (tx) => {
-    const participant = await deps.store.lockParticipant(tx, publicationId);
-    switch (onDecide(participant, isCommitted)) {
+    const participation = await deps.store.lockPublicationAndEntities(tx, publicationId);
+    switch (onDecision(participation, isCommitted)) {
       case 'apply':
-        if (participant !== null) await reveal(deps, tx, participant);
+        if (participation !== null) await reveal(deps, tx, participation);
         break;
-      case 'drop':
+      case 'undo':
         // A decision that arrives before its prepare leaves a row that rejects that prepare.
         await deps.store.dropStaged(tx, publicationId, deps.now());
         break;
       case 'done':
         return;
-      case 'impossible':
-        deps.logger.fatal({ publicationId, isCommitted, state: participant?.state }, 'impossible decision');
+      case 'contradiction':
+        deps.logger.fatal({ publicationId, isCommitted, state: participation?.state }, 'impossible decision');
         throw new ServiceError('internal', 'Internal server error.');
     }
     await failpoint('records.apply.inside');
@@ -52,11 +52,15 @@ async function applyDecision(
   await failpoint('records.apply.after');
 }
 
-async function reveal({ kind, store, now }: LifecycleDeps, tx: Sql, participant: Participant): Promise<void> {
-  const { publicationId, packageId } = participant;
+async function reveal(
+  { kind, store, now }: LifecycleDeps,
+  tx: Sql,
+  participation: StoredParticipation,
+): Promise<void> {
+  const { publicationId, packageId } = participation;
   const publication: Publication = { id: publicationId, packageId, recordIds: [] };
   const published = await store.revealStaged(tx, publicationId, now());
-  const actor = participant.actor ?? actorOf(servicePrincipal('packages', publicationId));
+  const actor = participation.actor ?? actorOf(servicePrincipal('packages', publicationId));
   const metadata = { publication: publicationId, ...(packageId !== '' && { package: packageId }) };
   await store.appendChangeLog(tx, {
     events: published.map((entity) => kind.events.published(entity, publication)),
@@ -66,21 +70,21 @@ async function reveal({ kind, store, now }: LifecycleDeps, tx: Sql, participant:
     }),
   });
   const former = published.flatMap(({ formerLatestId }) => formerLatestId ?? []);
-  if (former.length > 0) await publishChanges({ kind }, tx, former);
+  if (former.length > 0) await appendChangedEvents({ kind }, tx, former);
   await kind.hooks.published?.(tx, published, publication);
 }
 
 /**
- * RPC DecidePublication: applies or drops the staged forms. Idempotent.
+ * RPC ApplyDecisionToRecords: applies or drops the staged forms. Idempotent.
  *
  * @throws ServiceError - `forbidden`: the caller is no service - `internal`: this service never agreed to the
  * committed publication, or has applied the aborted one
  */
-export function decidePublication(context: LifecycleContext) {
+export function applyDecisionToRecords(context: LifecycleContext) {
   return async (
-    { publicationId, isCommitted }: DecidePublicationRequest__Output,
+    { publicationId, isCommitted }: ApplyDecisionToRecordsRequest__Output,
     { principal }: CallContext,
-  ): Promise<DecidePublicationResponse> => {
+  ): Promise<ApplyDecisionToRecordsResponse> => {
     assertService(principal);
     await applyDecision(context, publicationId, isCommitted);
     return {};

@@ -4,7 +4,7 @@ import type { Sql, SqlDatabase } from '@kr/database';
 import type { Issue } from '@kr/service-error';
 import type { LifecycleDeps } from '../context/context.ts';
 import { notFound, requireDraft } from '../context/context.ts';
-import { publishChanges } from '../events/revisions.ts';
+import { appendChangedEvents } from '../events/revisions.ts';
 import { draftLocked } from '../model/access.ts';
 import type { FileCounts } from '../model/files.ts';
 import type { PublishedEntity } from '../model/kind.ts';
@@ -72,7 +72,7 @@ export async function publishInTransaction(
   const former = entity.published === null && entity.latestIndex > 0 ? entity.parent.id : undefined;
   const formerLatest = former === undefined ? undefined : await loadLatest(tx, former);
   await store.revealDraft(tx, publicationId, form, log, deps.now());
-  if (formerLatest !== undefined) await publishChanges(deps, tx, [formerLatest.id]);
+  if (formerLatest !== undefined) await appendChangedEvents(deps, tx, [formerLatest.id]);
   await deps.kind.hooks.published?.(tx, [published], publication);
   return published;
 }

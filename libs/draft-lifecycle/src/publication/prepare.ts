@@ -11,14 +11,14 @@ import { type FileCounts, fileCounts } from '../model/files.ts';
 import { issueMessages } from '../model/issues.ts';
 import { onPrepare, type PublicationPlan, planPublication } from '../model/publication.ts';
 import { lockDois } from '../store/dois.ts';
-import type { Participant } from '../store/staging.ts';
+import type { StoredParticipation } from '../store/staging.ts';
 import { externalDois, stagedForm, validatePlan } from './validate.ts';
 
 /** Timeout of the transaction of a vote, in milliseconds. */
 const VOTE_MS = 10_000;
 
 interface Vote {
-  readonly participant: Participant;
+  readonly participation: StoredParticipation;
   readonly isAccepted: boolean;
   readonly remainingIds: readonly string[];
   readonly bytes: number;
@@ -73,7 +73,7 @@ async function voteOn(
   if (former !== null && reaction !== 'prepare') {
     // A refusal applies to all drafts.
     return {
-      participant: former,
+      participation: former,
       isAccepted: reaction === 'yes',
       remainingIds: reaction === 'yes' ? remainingIds : [],
       bytes,
@@ -88,25 +88,25 @@ async function voteOn(
   const issues = await validatePlan(context, tx, plan, counts);
 
   const isAccepted = issues.length === 0;
-  const participant = participantOf(request, former, isAccepted ? plan : NOTHING, issues, actor);
+  const participation = participationOf(request, former, isAccepted ? plan : NOTHING, issues, actor);
   // Agreed parts stay agreed until the decision, regardless of problems in the rest.
   if (isAccepted || former?.state !== 'prepared') {
     const forms = isAccepted ? plan.drafts.map((draft) => stagedForm(context, draft, counts)) : [];
-    await store.writeVote(tx, participant, forms, context.now());
+    await store.writeVote(tx, participation, forms, context.now());
   }
   await failpoint('records.prepare.inside');
-  return { participant, isAccepted, remainingIds, bytes };
+  return { participation, isAccepted, remainingIds, bytes };
 }
 
 const NOTHING: Pick<PublicationPlan, 'drafts' | 'unchangedIds'> = { drafts: [], unchangedIds: [] };
 
-function participantOf(
+function participationOf(
   { publicationId, epoch, packageId, packageParentId }: PreparePublicationRequest__Output,
-  former: Participant | null,
+  former: StoredParticipation | null,
   { drafts, unchangedIds }: typeof NOTHING,
   issues: readonly Issue[],
   actor: Actor,
-): Participant {
+): StoredParticipation {
   return {
     publicationId,
     state: issues.length === 0 ? 'prepared' : 'refused',
@@ -123,7 +123,7 @@ function participantOf(
   };
 }
 
-function isAgreed(former: Participant | null, ids: readonly string[]): boolean {
+function isAgreed(former: StoredParticipation | null, ids: readonly string[]): boolean {
   if (former === null) return false;
   const agreed = new Set([...former.stagedIds, ...former.unchangedIds]);
   return ids.every((id) => agreed.has(id));
@@ -133,12 +133,12 @@ function union(before: readonly string[] = [], more: readonly string[]): readonl
   return [...new Set([...before, ...more])];
 }
 
-function answer({ participant, isAccepted, remainingIds, bytes }: Vote): PreparePublicationResponse {
+function answer({ participation, isAccepted, remainingIds, bytes }: Vote): PreparePublicationResponse {
   return {
     isPrepared: isAccepted,
-    issues: issueMessages(isAccepted ? [] : participant.issues),
-    stagedIds: [...participant.stagedIds],
-    unchangedIds: [...participant.unchangedIds],
+    issues: issueMessages(isAccepted ? [] : participation.issues),
+    stagedIds: [...participation.stagedIds],
+    unchangedIds: [...participation.unchangedIds],
     remainingIds: [...remainingIds],
     bytes: String(bytes),
   };

@@ -48,7 +48,7 @@ export function observeLocks({ database, now, logger }: LifecycleContext): { sto
   return observeGauges({
     meter: 'draft-lifecycle',
     gauges: GAUGES,
-    failed: (error) => logger.warn({ err: error }, 'locks could not be counted'),
+    onFailed: (error) => logger.warn({ err: error }, 'locks could not be counted'),
     async read() {
       const [row] = await database.$queryRawUnsafe<{ count: number; oldest: Date | null }[]>(
         `select count(*)::int as count, min(updated_at) as oldest from participant where state = 'prepared'`,

@@ -114,7 +114,7 @@ export function stagedForm(
 ): StagedForm {
   return {
     id,
-    sealed: publishedParts(draft.document, id, counts.get(id) ?? NO_FILES, oaiPrefix),
+    publishedParts: publishedParts(draft.document, id, counts.get(id) ?? NO_FILES, oaiPrefix),
     revision: Math.max(draft.revision + 1, nextDraftRevision),
   };
 }

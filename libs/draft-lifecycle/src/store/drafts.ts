@@ -19,28 +19,30 @@ export interface NewDraft {
 /** Milliseconds that creation keys are stored: as long as idempotency keys of the gateway. */
 export const CREATION_KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 
-// Waits for a concurrent creation with the same key. Each creation deletes more old keys than it adds.
+// $1 entity id, $2 parent id, $3 owner, $4 document, $5 issues, $6 creation, $7 events, $8 audit entries, $9 creation key
+// or null, $10 creations until then have expired. Waits for a concurrent creation with the same key. Each creation
+// deletes more expired keys than it adds.
 const INSERT_ENTITY = `
   with free as (
     select where not exists (select from version where id in ($1, $2))
              and not exists (select from parent where id in ($1, $2))
-  ), swept as (
+  ), expired_keys as (
     delete from creation where $9::bytea is not null and key in (
       select key from creation where created_at <= $10::timestamptz and key <> $9 limit 2 for update skip locked)
-  ), claimed as (
-    insert into creation as former (key, entity_id, created_at)
+  ), claimed_key as (
+    insert into creation as stored (key, entity_id, created_at)
     select $9, $1, $6::timestamptz from free where $9 is not null
     on conflict (key) do update set entity_id = excluded.entity_id, created_at = excluded.created_at
-      where former.created_at <= $10::timestamptz
+      where stored.created_at <= $10::timestamptz
     returning key
   ), accepted as (
-    select from free where $9 is null or exists (select from claimed)
-  ), p as (
+    select from free where $9 is null or exists (select from claimed_key)
+  ), new_parent as (
     insert into parent (id, owner_id, created_at) select $2, $3, $6::timestamptz from accepted
-  ), v as (
+  ), new_version as (
     insert into version (id, parent_id, version_index) select $1, $2, 1 from accepted
-  ), log as (${insertEvents('$7', 'accepted')}
-  ), audited as (${insertEntries('$8', 'accepted')})
+  ), outbox_rows as (${insertEvents('$7', 'accepted')}
+  ), audit_entries as (${insertEntries('$8', 'accepted')})
   insert into draft (id, document, issues, revision, created_at, updated_at)
   select $1, $4::jsonb, $5::jsonb, 1, $6::timestamptz, $6::timestamptz from accepted`;
 
@@ -67,18 +69,28 @@ export async function insertEntity(
     eventRows(events),
     entryRows(entries),
     key,
-    new Date(draft.createdAt.getTime() - CREATION_KEY_LIFETIME_MS).toISOString(),
+    expiryOfKeys(draft.createdAt),
   );
   return written === 1;
 }
 
-/** The id of the entity of a creation key; undefined if the key is unknown or the entity is gone. */
-export async function findCreated(sql: Sql, key: Uint8Array): Promise<string | undefined> {
+/** The id of the entity of a creation key; undefined if the key is unknown or has expired, or the entity is gone. */
+export async function findRepeatedCreation(
+  sql: Sql,
+  key: Uint8Array,
+  now: Date,
+): Promise<string | undefined> {
   const [creation] = await sql.$queryRawUnsafe<{ entity_id: string }[]>(
-    'select entity_id from creation where key = $1',
+    'select entity_id from creation where key = $1 and created_at > $2::timestamptz',
     key,
+    expiryOfKeys(now),
   );
   return creation?.entity_id;
+}
+
+/** Keys of creations up to this instant have expired. */
+function expiryOfKeys(now: Date): string {
+  return new Date(now.getTime() - CREATION_KEY_LIFETIME_MS).toISOString();
 }
 
 /** The next version of a parent that is locked, as a draft. */
@@ -93,7 +105,7 @@ export async function insertVersion(
   at: Date,
 ): Promise<void> {
   await tx.$executeRawUnsafe(
-    `with v as (insert into version (id, parent_id, version_index) values ($1, $2, $3::int))
+    `with new_version as (insert into version (id, parent_id, version_index) values ($1, $2, $3::int))
      insert into draft (id, document, revision, created_at, updated_at)
      values ($1, $4::jsonb, 1, $5::timestamptz, $5::timestamptz)`,
     id,

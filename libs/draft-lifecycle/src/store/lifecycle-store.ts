@@ -12,12 +12,12 @@ import {
   deleteEnded,
   dropStaged,
   loadCandidates,
-  lockParticipant,
-  type Participant,
+  lockPublicationAndEntities,
   preparedBefore,
   revealDraft,
   revealStaged,
   type StagedForm,
+  type StoredParticipation,
   unlockDrafts,
   writeVote,
 } from './staging.ts';
@@ -25,11 +25,12 @@ import {
 /** The state that a vote is computed from. */
 export interface LockedForVote extends CandidatePart {
   /** Null if the publication has no row. */
-  readonly former: Participant | null;
+  readonly former: StoredParticipation | null;
 }
 
 /**
- * Store operations of publications, their readers and concurrent edits. `Sql` is a transaction: its locks are released at
+ * Store operations of publications, their readers and concurrent edits: only the statements that `test/simulation` replaces. Other
+ * operations import the files of this folder. `Sql` is a transaction: its locks are released at
  * its end, and its writes are rolled back when it fails.
  */
 export interface LifecycleStore {
@@ -37,8 +38,12 @@ export interface LifecycleStore {
    * Locks and reads the row of a publication, and locks the entities that it staged and those of these ids. Waits for a
    * transaction that is about to write the row. From then on the transaction fails if it waits 2 s for a lock.
    */
-  lockParticipant(tx: Sql, publicationId: string, ids?: readonly string[]): Promise<Participant | null>;
-  /** As `lockParticipant`, with the state of the locked entities; `maxBytes` as of `loadCandidates`. */
+  lockPublicationAndEntities(
+    tx: Sql,
+    publicationId: string,
+    ids?: readonly string[],
+  ): Promise<StoredParticipation | null>;
+  /** As `lockPublicationAndEntities`, with the state of the locked entities; `maxBytes` as of `loadCandidates`. */
   lockForVote(tx: Sql, request: PublicationRequest, maxBytes: number | null): Promise<LockedForVote>;
   /** Publications prepared before an instant that have no known decision. */
   preparedBefore(sql: SqlDatabase, at: Date, limit: number): Promise<string[]>;
@@ -59,7 +64,7 @@ export interface LifecycleStore {
    * Writes the vote on a locked publication. A yes also locks the drafts and stages their published forms, in addition to
    * those of former votes; a no has no forms.
    */
-  writeVote(tx: Sql, vote: Participant, forms: readonly StagedForm[], at: Date): Promise<void>;
+  writeVote(tx: Sql, vote: StoredParticipation, forms: readonly StagedForm[], at: Date): Promise<void>;
   /** Makes the staged forms of a locked publication visible, deletes their drafts, and marks it as applied. */
   revealStaged(tx: Sql, publicationId: string, at: Date): Promise<PublishedEntity[]>;
   /**
@@ -86,7 +91,7 @@ export interface LifecycleStore {
 
 /** The lifecycle on Postgres; every operation is a constant number of statements. */
 export const sqlLifecycleStore: LifecycleStore = {
-  lockParticipant,
+  lockPublicationAndEntities,
   lockForVote,
   preparedBefore,
   deleteEnded,
@@ -113,8 +118,9 @@ async function lockForVote(
   request: PublicationRequest,
   maxBytes: number | null,
 ): Promise<LockedForVote> {
+  // Pipelined: the second statement runs after the first has the locks.
   const [former, part] = await Promise.all([
-    lockParticipant(tx, request.publicationId, request.ids),
+    lockPublicationAndEntities(tx, request.publicationId, request.ids),
     loadCandidates(tx, request, maxBytes),
   ]);
   return { former, ...part };

@@ -5,7 +5,12 @@ import { eventRows, insertEvents } from '@kr/event-bus';
 import type { Issue } from '@kr/service-error';
 import type { Removal, StoredDocument } from '../model/entity.ts';
 import type { PublishedEntity } from '../model/kind.ts';
-import type { Candidate, Fence, ParticipantState, PublicationRequest } from '../model/publication.ts';
+import type {
+  Candidate,
+  Participation,
+  ParticipationState,
+  PublicationRequest,
+} from '../model/publication.ts';
 import type { ChangeLog } from './drafts.ts';
 import { DRAFT_COLUMNS, type DraftRow, draftOf } from './entities.ts';
 
@@ -15,7 +20,7 @@ export type PublishedParts = Pick<StoredDocument, 'files' | 'pids'>;
 /** A form that becomes visible when its publication is committed. */
 export interface StagedForm {
   id: string;
-  sealed: PublishedParts;
+  publishedParts: PublishedParts;
   /** The lowest possible value; higher if the entity changed meanwhile. */
   revision: number;
 }
@@ -23,12 +28,13 @@ export interface StagedForm {
 // A refusal stages nothing. Documents of any size are copied inside Postgres.
 const VOTE = `
   with form as (
-    select id, sealed, revision from jsonb_to_recordset($2::jsonb) as f(id text, sealed jsonb, revision bigint)
+    select id, "publishedParts" as parts, revision
+    from jsonb_to_recordset($2::jsonb) as f(id text, "publishedParts" jsonb, revision bigint)
   ), locked as (
     update draft d set locked_by = $1 from form where d.id = form.id
   ), staged as (
     update version v
-    set publication_id = $1, staged = d.document || form.sealed, staged_revision = form.revision,
+    set publication_id = $1, staged = d.document || form.parts, staged_revision = form.revision,
         staged_at = $3::timestamptz
     from form join draft d using (id) where v.id = form.id
   )
@@ -43,7 +49,7 @@ const VOTE = `
 
 export async function writeVote(
   tx: Sql,
-  vote: Participant,
+  vote: StoredParticipation,
   forms: readonly StagedForm[],
   at: Date,
 ): Promise<void> {
@@ -140,7 +146,7 @@ const REVEAL_DRAFT = `
 export async function revealDraft(
   tx: Sql,
   publicationId: string,
-  { id, sealed, revision }: StagedForm,
+  { id, publishedParts, revision }: StagedForm,
   { events, entries }: ChangeLog,
   at: Date,
 ): Promise<void> {
@@ -149,7 +155,7 @@ export async function revealDraft(
     REVEAL_DRAFT,
     publicationId,
     id,
-    JSON.stringify(sealed),
+    JSON.stringify(publishedParts),
     revision,
     at.toISOString(),
     eventRows(events),
@@ -161,7 +167,7 @@ export async function unlockDrafts(tx: Sql, publicationId: string): Promise<void
   await executeWithNext(tx, 'update draft set locked_by = null where locked_by = $1', publicationId);
 }
 
-export interface Participant extends Fence {
+export interface StoredParticipation extends Participation {
   publicationId: string;
   packageId: string;
   packageParentId: string;
@@ -172,8 +178,8 @@ export interface Participant extends Fence {
   actor: Actor | null;
 }
 
-interface ParticipantRow {
-  state: ParticipantState;
+interface ParticipationRow {
+  state: ParticipationState;
   epoch: number;
   package_id: string;
   package_parent_id: string;
@@ -183,7 +189,7 @@ interface ParticipantRow {
   actor: Actor | null;
 }
 
-interface NoParticipantRow {
+interface NoParticipationRow {
   state: null;
 }
 
@@ -204,14 +210,15 @@ const LOCK_ENTITIES = `
  * The participant row, locked until the transaction ends. The lock is on the publication's id, so it also waits for a
  * transaction that is about to write the row.
  */
-export async function lockParticipant(
+export async function lockPublicationAndEntities(
   tx: Sql,
   publicationId: string,
   ids: readonly string[] = [],
-): Promise<Participant | null> {
+): Promise<StoredParticipation | null> {
+  // Pipelined: the second statement runs after the first has the lock.
   const [, [row]] = await Promise.all([
     tx.$queryRawUnsafe(LOCK_PUBLICATION, publicationId),
-    tx.$queryRawUnsafe<(ParticipantRow | NoParticipantRow)[]>(LOCK_ENTITIES, publicationId, ids),
+    tx.$queryRawUnsafe<(ParticipationRow | NoParticipationRow)[]>(LOCK_ENTITIES, publicationId, ids),
   ]);
   if (row === undefined || row.state === null) return null;
   return {

@@ -15,7 +15,7 @@ export function observeSeals({ database, now, logger }: FilesContext): { stop():
   return observeGauges({
     meter: 'files',
     gauges: GAUGES,
-    failed: (err) => logger.warn({ err }, 'seals could not be counted'),
+    onFailed: (err) => logger.warn({ err }, 'seals could not be counted'),
     async read() {
       const [row] = await database.$queryRawUnsafe<{ count: number; oldest: Date | null }[]>(
         `select count(distinct publication_id)::int as count, min(sealed_at) as oldest

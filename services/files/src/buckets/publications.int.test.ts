@@ -21,7 +21,7 @@ afterAll(() => files.stop());
 const seal = (publicationId: string, entityIds: string[], epoch = 1) =>
   files.client.sealBuckets({ publicationId, epoch, entityIds }, PACKAGES);
 const decide = (publicationId: string, isCommitted: boolean, publishedIds: string[] = []) =>
-  files.client.decideBuckets({ publicationId, isCommitted, publishedIds }, PACKAGES);
+  files.client.applyDecisionToBuckets({ publicationId, isCommitted, publishedIds }, PACKAGES);
 /** The number of queries to the coordinator about it; old seals are queried in addition. */
 const timesQueried = (publicationId: string) =>
   files.queriedPublications.filter((ids) => ids.includes(publicationId)).length;
@@ -182,7 +182,9 @@ describe('a seal', () => {
       kind: 'forbidden',
     });
     expect(
-      await refusalOf(files.client.decideBuckets({ publicationId: 'x', isCommitted: true }, principal)),
+      await refusalOf(
+        files.client.applyDecisionToBuckets({ publicationId: 'x', isCommitted: true }, principal),
+      ),
     ).toMatchObject({ kind: 'forbidden' });
   });
 });

@@ -5,7 +5,7 @@ import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import { requireService } from '../access.ts';
 import type { Rpc } from '../rpc.ts';
-import { onDecide, onSeal } from './fence-rules.ts';
+import { onDecision, onSeal } from './participation-rules.ts';
 import type { BucketDescription, Seal, SealStore } from './seal-store.ts';
 
 export interface SealPublicationDeps {
@@ -32,7 +32,7 @@ function sealPublication(
   const { publicationId, entityIds } = seal;
   const at = now();
   return database.$transaction(async (tx): Promise<SealOutcome> => {
-    const verdict = onSeal(await seals.lockFence(tx, publicationId, at));
+    const verdict = onSeal(await seals.lockParticipation(tx, publicationId, at));
     if (verdict === 'no') return { isSealed: false, blockedBy: [] };
     if (verdict === 'yes') return { isSealed: true, buckets: await seals.describeEntities(tx, entityIds) };
 
@@ -48,7 +48,7 @@ function sealPublication(
   });
 }
 
-export interface DecidePublicationDeps extends SealPublicationDeps {
+export interface ApplyDecisionDeps extends SealPublicationDeps {
   logger: Logger;
 }
 
@@ -64,17 +64,17 @@ export interface PublicationDecision {
  * may be repeated and may precede the seal.
  * @throws ServiceError `internal`: the opposite was decided before, which needs an operator
  */
-async function decidePublication(
-  { database, seals, now, newId, logger }: DecidePublicationDeps,
+async function applyDecision(
+  { database, seals, now, newId, logger }: ApplyDecisionDeps,
   { publicationId, isCommitted, publishedIds }: PublicationDecision,
 ): Promise<void> {
   const at = now();
   await database.$transaction(async (tx) => {
-    const fence = await seals.lockFence(tx, publicationId, at);
-    const verdict = onDecide(fence, isCommitted);
+    const participation = await seals.lockParticipation(tx, publicationId, at);
+    const verdict = onDecision(participation, isCommitted);
     if (verdict === 'done') return;
     if (verdict === 'contradiction') {
-      logger.error({ publicationId, isCommitted, fence }, 'a publication was decided both ways');
+      logger.error({ publicationId, isCommitted, participation }, 'a publication was decided both ways');
       throw new ServiceError('internal', 'The publication was decided otherwise before.');
     }
     if (verdict === 'adopt') {
@@ -84,8 +84,13 @@ async function decidePublication(
     if (verdict === 'apply') await seals.applySeal(tx, publicationId, publishedIds, at);
     else if (verdict === 'undo') await seals.undoSeal(tx, publicationId, at);
     else
-      await seals.saveFence(tx, publicationId, { state: isCommitted ? 'applied' : 'aborted', epoch: 0 }, at);
-    await failpoint('files.decide.inside');
+      await seals.saveParticipation(
+        tx,
+        publicationId,
+        { state: isCommitted ? 'applied' : 'aborted', epoch: 0 },
+        at,
+      );
+    await failpoint('files.apply.inside');
   });
 }
 
@@ -95,7 +100,7 @@ async function decidePublication(
  */
 export type FinishPublications = (publicationIds: readonly string[]) => Promise<void>;
 
-export interface FinishPublicationsDeps extends DecidePublicationDeps {
+export interface FinishPublicationsDeps extends ApplyDecisionDeps {
   publications: PublicationsClient;
 }
 
@@ -111,7 +116,7 @@ export function finishPublications(deps: FinishPublicationsDeps): FinishPublicat
       if (decision === 'undecided') continue;
       const isCommitted = decision === 'committed';
       // One that cannot be carried out must not keep the others waiting.
-      await decidePublication(deps, { publicationId, isCommitted, publishedIds: null }).catch((error) =>
+      await applyDecision(deps, { publicationId, isCommitted, publishedIds: null }).catch((error) =>
         failures.push(error),
       );
     }
@@ -157,16 +162,16 @@ export function sealBuckets(
 }
 
 /**
- * RPC DecideBuckets.
+ * RPC ApplyDecisionToBuckets.
  *
  * @throws ServiceError
  *   - `forbidden`: not called by the coordinator of publications
  *   - `internal`: the opposite was decided before
  */
-export function decideBuckets(deps: DecidePublicationDeps): Rpc<'DecideBuckets'> {
+export function applyDecisionToBuckets(deps: ApplyDecisionDeps): Rpc<'ApplyDecisionToBuckets'> {
   return async ({ publicationId, isCommitted, publishedIds }, { principal }) => {
     requireService(principal, 'packages');
-    await decidePublication(deps, { publicationId, isCommitted, publishedIds });
+    await applyDecision(deps, { publicationId, isCommitted, publishedIds });
     return {};
   };
 }

@@ -1,5 +1,5 @@
 import { executeWithNext, type Sql } from '@kr/database';
-import type { Fence, FenceState } from './fence-rules.ts';
+import type { Participation, ParticipationState } from './participation-rules.ts';
 
 export type BucketState = 'open' | 'sealed' | 'immutable' | 'removed';
 
@@ -49,20 +49,20 @@ const DESCRIBE = `
 /** Rows for buckets that do not exist yet, `$1` with the ids `$2`, in one order for all transactions. */
 const MISSING = 'from unnest($1::text[], $2::text[]) as missing (entity_id, id) order by entity_id';
 
-/** The fence keeps the epoch of its seal. */
-const FENCED = (state: 'applied' | 'aborted') =>
-  `fenced as (update participant set state = '${state}', updated_at = $2 where publication_id = $1)`;
+/** The participation keeps the epoch of its seal. */
+const PARTICIPATED = (state: 'applied' | 'aborted') =>
+  `participated as (update participant set state = '${state}', updated_at = $2 where publication_id = $1)`;
 
 /**
  * The statements of publications, and of the changes that seals exclude. Locks are held until the end of the
  * transaction `tx`.
  */
 export const sqlSealStore = {
-  /** Locks the fence of a publication; undefined if the publication is unknown. */
-  async lockFence(tx: Sql, publicationId: string, at: Date): Promise<Fence | undefined> {
+  /** Locks the participation of a publication; undefined if the publication is unknown. */
+  async lockParticipation(tx: Sql, publicationId: string, at: Date): Promise<Participation | undefined> {
     // An existing row is written unchanged: this waits for the transaction that locks it, and then reads its
     // result.
-    const [row] = await tx.$queryRawUnsafe<{ state: FenceState | 'new'; epoch: number }[]>(
+    const [row] = await tx.$queryRawUnsafe<{ state: ParticipationState | 'new'; epoch: number }[]>(
       `insert into participant (publication_id, state, epoch, updated_at) values ($1, 'new', 0, $2)
        on conflict (publication_id) do update set updated_at = participant.updated_at
        returning state, epoch`,
@@ -72,8 +72,13 @@ export const sqlSealStore = {
     return row === undefined || row.state === 'new' ? undefined : { state: row.state, epoch: row.epoch };
   },
 
-  /** Stores an answer that changes no bucket; the fence is locked. */
-  async saveFence(tx: Sql, publicationId: string, { state, epoch }: Fence, at: Date): Promise<void> {
+  /** Stores an answer that changes no bucket; the participation is locked. */
+  async saveParticipation(
+    tx: Sql,
+    publicationId: string,
+    { state, epoch }: Participation,
+    at: Date,
+  ): Promise<void> {
     await executeWithNext(
       tx,
       'update participant set state = $2, epoch = $3, updated_at = $4 where publication_id = $1',
@@ -110,7 +115,7 @@ export const sqlSealStore = {
       `with sealed as (
          update bucket set state = 'sealed', publication_id = $2, sealed_at = $4, updated_at = $4
          where entity_id = any($1::text[]) and state = 'open'
-       ), fenced as (
+       ), participated as (
          update participant set state = 'prepared', epoch = $3, updated_at = $4 where publication_id = $2
        )
        ${DESCRIBE}`,
@@ -133,7 +138,7 @@ export const sqlSealStore = {
   ): Promise<void> {
     await executeWithNext(
       tx,
-      `with ${FENCED('applied')}
+      `with ${PARTICIPATED('applied')}
        update bucket set publication_id = null, sealed_at = null, updated_at = $2,
          state = case when $3::text[] is null or entity_id = any($3) then 'immutable' else 'open' end
        where publication_id = $1 and state = 'sealed'`,
@@ -147,7 +152,7 @@ export const sqlSealStore = {
   async undoSeal(tx: Sql, publicationId: string, at: Date): Promise<void> {
     await executeWithNext(
       tx,
-      `with ${FENCED('aborted')}
+      `with ${PARTICIPATED('aborted')}
        update bucket set state = 'open', publication_id = null, sealed_at = null, updated_at = $2
        where publication_id = $1 and state = 'sealed'`,
       publicationId,

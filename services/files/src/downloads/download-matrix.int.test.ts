@@ -194,7 +194,7 @@ beforeAll(async () => {
     }
   }
   await files.client.sealBuckets({ publicationId: 'p', epoch: 1, entityIds: ['published'] }, PACKAGES);
-  await files.client.decideBuckets(
+  await files.client.applyDecisionToBuckets(
     { publicationId: 'p', isCommitted: true, publishedIds: ['published'] },
     PACKAGES,
   );

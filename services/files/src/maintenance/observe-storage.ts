@@ -34,7 +34,7 @@ export function observeStorage(
   return observeGauges({
     meter: 'files',
     gauges: GAUGES,
-    failed: (err) => logger.warn({ err }, 'fixity checks cannot be read'),
+    onFailed: (err) => logger.warn({ err }, 'fixity checks cannot be read'),
     async read() {
       const [finished, counts] = await Promise.all([
         findFixityCheck(database, { isFinished: true }),

@@ -216,7 +216,7 @@ describe('the quota of a user', () => {
     await files.upload('bob draft', 'a', bytes(9_000));
     await files.upload('bob published', 'a', bytes(9_000));
     await files.client.sealBuckets({ publicationId: 'p', epoch: 1, entityIds: ['bob published'] }, PACKAGES);
-    await files.client.decideBuckets(
+    await files.client.applyDecisionToBuckets(
       { publicationId: 'p', isCommitted: true, publishedIds: ['bob published'] },
       PACKAGES,
     );

@@ -144,12 +144,12 @@ export async function startFilesUnderTest(
         defaultTimeoutMs: PATIENCE_MS,
       });
     const gateway = as('gateway');
-    const { describeBuckets, sealBuckets, decideBuckets, close } = as('packages');
+    const { describeBuckets, sealBuckets, applyDecisionToBuckets, close } = as('packages');
     const closeBoth = () => {
       gateway.close();
       close();
     };
-    return { ...gateway, describeBuckets, sealBuckets, decideBuckets, close: closeBoth };
+    return { ...gateway, describeBuckets, sealBuckets, applyDecisionToBuckets, close: closeBoth };
   }
 
   const ticket: FilesUnderTest['ticket'] = (entityId, actions = ['write_files'], sourceEntityId = null) => {

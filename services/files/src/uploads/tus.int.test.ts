@@ -274,7 +274,7 @@ describe('while its draft is being published', () => {
   test('and when it is published an upload is refused', async () => {
     const path = await create('tus-public', 'a.bin', 11);
     await files.client.sealBuckets({ publicationId: 'tus-z', epoch: 1, entityIds: ['tus-public'] }, PACKAGES);
-    await files.client.decideBuckets(
+    await files.client.applyDecisionToBuckets(
       { publicationId: 'tus-z', isCommitted: true, publishedIds: ['tus-public'] },
       PACKAGES,
     );

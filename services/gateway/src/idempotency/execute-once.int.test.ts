@@ -6,6 +6,7 @@ import { until } from '@kr/testbed';
 import pg from 'pg';
 import { openDatabase } from '../database.ts';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
+import { bodyCipher } from './body-cipher.ts';
 import { executeOnce } from './execute-once.ts';
 import {
   BODY_MAX_BYTES,
@@ -16,7 +17,6 @@ import {
   OWNER_MAX_BYTES,
   RETENTION_MS,
 } from './key-store.ts';
-import { bodySeal } from './sealed-body.ts';
 
 let one: GatewayUnderTest;
 let other: GatewayUnderTest;
@@ -287,7 +287,7 @@ describe('time', () => {
   let keys: KeyStore;
   beforeAll(() => {
     database = openDatabase(new URL(one.databaseUrl));
-    keys = keyStore(database, bodySeal('a secret of at least thirty-two characters'));
+    keys = keyStore(database, bodyCipher('a secret of at least thirty-two characters'));
   });
   afterAll(() => database.$disconnect());
 

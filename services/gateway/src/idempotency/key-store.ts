@@ -1,7 +1,7 @@
 import type { Logger } from '@kr/telemetry';
 import type { Database } from '../database.ts';
+import type { BodyCipher } from './body-cipher.ts';
 import type { KeyedRequest } from './idempotency-key.ts';
-import type { BodySeal } from './sealed-body.ts';
 
 /** An answer that is replayed byte by byte. */
 export interface StoredResponse {
@@ -68,15 +68,15 @@ export interface KeyStore {
 
 const BATCH = 1_000;
 
-/** Sealed bodies are never empty. */
+/** Encrypted bodies are never empty. */
 const NOT_STORED = new Uint8Array();
 
-export function keyStore(database: Database, seal: BodySeal): KeyStore {
+export function keyStore(database: Database, cipher: BodyCipher): KeyStore {
   return {
     claim: async (request, attempt) => {
       for (;;) {
         if (await lease(database, request, attempt)) return { is: 'ours' };
-        const row = await find(database, request, seal);
+        const row = await find(database, request, cipher);
         if (row !== undefined) return row;
         // It was released between the two statements.
       }
@@ -87,7 +87,7 @@ export function keyStore(database: Database, seal: BodySeal): KeyStore {
         where hash = ${hash} and attempt = ${attempt}::uuid`;
     },
     store: async ({ owner, hash }, attempt, { status, headers, body }) => {
-      const stored = body.length > BODY_MAX_BYTES ? NOT_STORED : seal.seal(body);
+      const stored = body.length > BODY_MAX_BYTES ? NOT_STORED : cipher.encrypt(body);
       await database.$executeRaw`
         with answered as (
           update idempotency_key
@@ -136,7 +136,7 @@ async function lease(
 async function find(
   database: Database,
   { hash, fingerprint }: KeyedRequest,
-  seal: BodySeal,
+  cipher: BodyCipher,
 ): Promise<Exclude<Claim, { is: 'ours' }> | undefined> {
   const row = await database.idempotencyKey.findUnique({ where: { hash } });
   if (row === null) return undefined;
@@ -145,7 +145,7 @@ async function find(
   if (status === null || row.body === null) return { is: 'running' };
   const headers = row.headers as Record<string, string>;
   if (row.body.length === 0) return { is: 'not_stored', status, location: headers['location'] };
-  const body = seal.open(row.body);
+  const body = cipher.decrypt(row.body);
   if (body === undefined) return { is: 'lost' };
   return { is: 'answered', answer: { status, headers, body } };
 }

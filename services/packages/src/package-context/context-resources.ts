@@ -8,7 +8,13 @@ import type {
   ListContextResourcesRequest__Output,
   ListContextResourcesResponse,
 } from '@kr/contracts';
-import { assertParentsUnlocked, type Entity, getEntity, notFound, permit } from '@kr/draft-lifecycle';
+import {
+  assertAllowedOn,
+  assertParentsUnlocked,
+  type Entity,
+  getEntity,
+  notFound,
+} from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
 import { changeResourcesWhenUnlocked } from '../resources/change-resources.ts';
@@ -28,7 +34,7 @@ export async function managedPackage(
   const entity = await getEntity(context, packageId);
   const content = entity.draft ?? entity.published;
   if (content === null) throw notFound();
-  permit(principal, 'manage_context', entity, content, context.now());
+  assertAllowedOn(principal, 'manage_context', entity, content, context.now());
   return entity;
 }
 

@@ -2,7 +2,7 @@ import type { Actor } from '@kr/caller';
 import type { SqlDatabase } from '@kr/database';
 import { assertRevision, draftLocked } from '@kr/draft-lifecycle';
 import type { PackageSnapshot, PackageVersion } from './package-version.ts';
-import type { Participant, Publication } from './publication.ts';
+import type { ParticipantName, Publication } from './publication.ts';
 import type { PublicationTimes } from './publication-store.ts';
 import {
   insertLocking,
@@ -14,7 +14,7 @@ import {
 /** Outcome of a request to publish. */
 export type BeginResult =
   /** A new publication, with this process as its owner. */
-  | { readonly kind: 'opened'; readonly publication: Publication }
+  | { readonly kind: 'begun'; readonly publication: Publication }
   /** The entity is already being published: concurrent callers get the same answer. */
   | { readonly kind: 'joined'; readonly publicationId: string }
   /** There is no draft any more. */
@@ -50,7 +50,7 @@ export async function beginPackage(
   assertRevision(options.ifRevision, draft);
   if (draft.lockedBy !== null) return { kind: 'joined', publicationId: draft.lockedBy };
   const { parentId, revision, resourceIds } = draft;
-  const opened: NewPublication = {
+  const begun: NewPublication = {
     ...initialLease(deps),
     id: deps.newId(),
     subject: 'package',
@@ -58,13 +58,14 @@ export async function beginPackage(
     packageParentId: parentId,
     resourceIds,
     participants: participantsOf(resourceIds),
+    ifRevision: null,
     snapshot: { package: { id: packageId, revision }, resources: resourceIds },
     requestedBy: options.requestedBy,
     actor: options.actor,
   };
-  const publication = await insertLocking(deps.database, opened, revision);
+  const publication = await insertLocking(deps.database, begun, revision);
   // Undefined: a concurrent request has changed the draft or is publishing it.
-  return publication === undefined ? beginPackage(deps, packageId, options) : { kind: 'opened', publication };
+  return publication === undefined ? beginPackage(deps, packageId, options) : { kind: 'begun', publication };
 }
 
 /** Begins the publication of a resource alone: the records service locks its draft when it is prepared. */
@@ -81,11 +82,12 @@ export async function beginRecord(
     packageParentId: null,
     resourceIds: [recordId],
     participants: participantsOf([recordId]),
-    snapshot: { resources: [recordId], ...(options.ifRevision !== 0 && { ifRevision: options.ifRevision }) },
+    ifRevision: options.ifRevision === 0 ? null : options.ifRevision,
+    snapshot: { resources: [recordId] },
     requestedBy: options.requestedBy,
     actor: options.actor,
   });
-  if (publication !== undefined) return { kind: 'opened', publication };
+  if (publication !== undefined) return { kind: 'begun', publication };
   const running = await runningPublication(deps.database, recordId);
   // None: the conflicting publication has just been decided.
   if (running === undefined) return beginRecord(deps, recordId, options);
@@ -106,6 +108,6 @@ function initialLease({
   };
 }
 
-function participantsOf(resourceIds: readonly string[]): Participant[] {
+function participantsOf(resourceIds: readonly string[]): ParticipantName[] {
   return resourceIds.length > 0 ? ['files', 'records'] : ['files'];
 }

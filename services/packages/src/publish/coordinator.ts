@@ -1,7 +1,7 @@
 import { detached } from '@kr/rpc';
 import type { Publication } from './publication.ts';
 import type { PublishPorts } from './publish-ports.ts';
-import { OUT_OF_TIME, type PublishAnswer, type PublishLimits } from './publish-saga.ts';
+import { OUT_OF_TIME, type PublishLimits, type PublishResult } from './publish-saga.ts';
 import { type Run, runPublication } from './run-publication.ts';
 
 /** The publications this process currently owns. */
@@ -9,7 +9,7 @@ export interface Coordinator {
   /** Starts to run a publication whose current epoch belongs to this process. */
   run(publication: Publication): Run;
   /** The decision of a publication, by any owner; `unknown` if it is undecided at the given instant. */
-  outcome(publicationId: string, until: Date): Promise<PublishAnswer>;
+  waitForResult(publicationId: string, until: Date): Promise<PublishResult>;
   /** Waits until none is running. */
   idle(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface Coordinator {
 const FIRST_POLL_MS = 20;
 const MAX_POLL_MS = 250;
 
-export function startCoordinator(ports: PublishPorts, limits: PublishLimits): Coordinator {
+export function createCoordinator(ports: PublishPorts, limits: PublishLimits): Coordinator {
   const runs = new Map<string, Run>();
 
   const run = (publication: Publication): Run => {
@@ -30,12 +30,12 @@ export function startCoordinator(ports: PublishPorts, limits: PublishLimits): Co
     return started;
   };
 
-  const outcome = async (publicationId: string, until: Date): Promise<PublishAnswer> => {
+  const waitForResult = async (publicationId: string, until: Date): Promise<PublishResult> => {
     const own = await runs.get(publicationId)?.answer;
     if (own?.outcome === 'committed' || own?.outcome === 'refused') return own;
     for (let pauseMs = FIRST_POLL_MS; ports.now() < until; pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS)) {
-      const row = await ports.log.read(publicationId);
-      const answer = row === undefined ? undefined : answerOf(row);
+      const row = await ports.publications.read(publicationId);
+      const answer = row === undefined ? undefined : resultOf(row);
       if (answer !== undefined) return answer;
       await ports.sleep(pauseMs);
     }
@@ -44,14 +44,14 @@ export function startCoordinator(ports: PublishPorts, limits: PublishLimits): Co
 
   return {
     run,
-    outcome,
+    waitForResult,
     idle: async () => {
       await Promise.all([...runs.values()].map(({ finished }) => finished));
     },
   };
 }
 
-function answerOf({ state, refusal }: Publication): PublishAnswer | undefined {
+function resultOf({ state, refusal }: Publication): PublishResult | undefined {
   switch (state) {
     case 'PREPARING':
       return undefined;

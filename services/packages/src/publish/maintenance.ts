@@ -5,7 +5,7 @@ import { observeGauges, type Reading } from '@kr/telemetry';
 export interface MaintenanceDeps {
   readonly database: Sql;
   now(): Date;
-  failed(cause: unknown): void;
+  onFailed(cause: unknown): void;
 }
 
 /** Milliseconds that the answer to a repeated request is stored. */
@@ -15,7 +15,7 @@ const BATCH = 5_000;
 
 /** Deletes publications that finished long ago, at once and every hour. Runs until stopped. */
 export function deleteOldPublications(deps: MaintenanceDeps): Repeated {
-  return repeatedly(EVERY_MS, () => deleteOldOnce(deps), deps.failed);
+  return repeatedly(EVERY_MS, () => deleteOldOnce(deps), deps.onFailed);
 }
 
 /** No participant queries them: all participants have applied a finished publication. */
@@ -47,11 +47,11 @@ const GAUGES = {
 } as const;
 
 /** Metrics of unfinished publications, from one query over the few open rows per collection. */
-export function observePublications({ database, now, failed }: MaintenanceDeps): { stop(): void } {
+export function observePublications({ database, now, onFailed }: MaintenanceDeps): { stop(): void } {
   return observeGauges({
     meter: 'packages',
     gauges: GAUGES,
-    failed,
+    onFailed,
     async read() {
       const rows = await database.$queryRawUnsafe<{ state: string; count: number; oldest: Date }[]>(
         `select state, count(*)::int as count, min(created_at) as oldest from publication

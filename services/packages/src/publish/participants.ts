@@ -4,14 +4,14 @@ import type { definitions, PreparePublicationResponse__Output } from '@kr/contra
 import { around } from '@kr/failpoint';
 import type { Client } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import { type Participant, type Publication, sealedIds, showsRelated } from './publication.ts';
-import type { Participants } from './publish-ports.ts';
+import { type ParticipantName, type Publication, sealedIds, showsRelated } from './publication.ts';
+import type { ParticipantCalls } from './publish-ports.ts';
 
 export interface ParticipantClients {
   /** Restricts drafts of a restricted package that are not restricted yet. */
   restrictManagedDrafts(packageId: string, requestId: string, timeoutMs: number): Promise<void>;
-  readonly files: Pick<Client<typeof definitions.files>, 'sealBuckets' | 'decideBuckets'>;
-  readonly records: Pick<Client<typeof definitions.records>, 'preparePublication' | 'decidePublication'>;
+  readonly files: Pick<Client<typeof definitions.files>, 'sealBuckets' | 'applyDecisionToBuckets'>;
+  readonly records: Pick<Client<typeof definitions.records>, 'preparePublication' | 'applyDecisionToRecords'>;
 }
 
 /** Milliseconds that an answer waits for the notification of the records service, which is repeated later. */
@@ -24,18 +24,18 @@ const BEFORE_ANSWER_MS = 2_000;
 export function participants(
   { restrictManagedDrafts, files, records }: ParticipantClients,
   { leaseMs, rpcDeadlineMs }: { readonly leaseMs: number; readonly rpcDeadlineMs: number },
-): Participants {
+): ParticipantCalls {
   const timeoutMs = Math.min(rpcDeadlineMs, leaseMs / 2);
   const decisionOf = ({ id, state }: Publication) => {
     return { publicationId: id, isCommitted: state === 'COMMITTED' || state === 'DONE' };
   };
-  const notify: Record<Participant, (publication: Publication) => Promise<void>> = {
-    files: around('publish.decide-files', async (publication) => {
+  const notify: Record<ParticipantName, (publication: Publication) => Promise<void>> = {
+    files: around('publish.notify-files', async (publication) => {
       const request = { ...decisionOf(publication), publishedIds: [...publication.publishedIds] };
-      await files.decideBuckets(request, principalOf(publication), { timeoutMs });
+      await files.applyDecisionToBuckets(request, principalOf(publication), { timeoutMs });
     }),
-    records: around('publish.decide-records', async (publication) => {
-      await records.decidePublication(decisionOf(publication), principalOf(publication), {
+    records: around('publish.notify-records', async (publication) => {
+      await records.applyDecisionToRecords(decisionOf(publication), principalOf(publication), {
         timeoutMs: showsRelated(publication) ? Math.min(BEFORE_ANSWER_MS, timeoutMs) : timeoutMs,
       });
     }),

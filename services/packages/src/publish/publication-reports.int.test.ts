@@ -90,7 +90,7 @@ test('one that was refused is shown with every problem', async () => {
 
 test('one with a participant that is not notified names it, and is found by state and age', async () => {
   const { id } = await aPackageWith(fixture, replica, ['r4']);
-  fixture.peers.say.decideBuckets = async () => {
+  fixture.peers.say.applyDecisionToBuckets = async () => {
     throw LOST;
   };
   await publish(id);

@@ -4,23 +4,13 @@ import { around, failpoint } from '@kr/failpoint';
 import type { PackageVersion } from './package-version.ts';
 import type { Publication, Refusal } from './publication.ts';
 import type { PublicationLog } from './publish-ports.ts';
-import { OUT_OF_TIME } from './publish-saga.ts';
 
-/** A row with the names of the saga; constraints of the table guarantee the values. */
-export interface PublicationRow extends Omit<Publication, 'ifRevision'> {
-  readonly ifRevision: number | null;
-}
-
+/** The columns with the names of `Publication`; constraints of the table guarantee the values. */
 export const PUBLICATION_COLUMNS = `
   id, subject, entity_id as "entityId", package_parent_id as "packageParentId", state, epoch,
   created_at as "createdAt", lease_until as "leaseUntil", deadline, resource_ids as "resourceIds",
   published_ids as "publishedIds", participants, applied, decided_at as "decidedAt", refusal,
-  requested_by as "requestedBy", actor,
-  (snapshot ->> 'ifRevision')::int as "ifRevision"`;
-
-function publicationOf({ ifRevision, ...row }: PublicationRow): Publication {
-  return ifRevision === null ? row : { ...row, ifRevision };
-}
+  requested_by as "requestedBy", actor, if_revision as "ifRevision"`;
 
 export interface PublicationTimes {
   /** Milliseconds after which an owner that renews no lease loses the publication. */
@@ -33,8 +23,6 @@ export interface PublicationStoreDeps {
   readonly database: SqlDatabase;
   readonly packageVersion: PackageVersion;
   readonly times: PublicationTimes;
-  /** Called for a publication that was aborted because its deadline passed while it had no owner. */
-  expired(publication: Publication): void;
 }
 
 const MIN_PAUSE_MS = 250;
@@ -85,8 +73,11 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
 
     abort: around('publish.abort', (owned, refusal, now) =>
       database.$transaction(async (tx) => {
-        const aborted = await abortPreparing(tx, owned, refusal, now, lease(now));
-        if (aborted?.subject === 'package') await packageVersion.unlock(tx, aborted);
+        const aborted = await abortPreparing(tx, packageVersion, owned, {
+          refusal,
+          now,
+          leaseUntil: lease(now),
+        });
         await failpoint('publish.abort.inside');
         return readOr(tx, owned, aborted);
       }),
@@ -126,89 +117,21 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
   };
 }
 
-/** The decisions of publications, for participants. */
-export interface Decisions {
-  /** The publications of these ids, without unknown ones. Overdue ones without an owner are aborted first. */
-  readAfterDeadlines(publicationIds: readonly string[], now: Date): Promise<readonly Publication[]>;
-  /** Stores unknown ids as aborted, so that no other decision is possible; ids stored meanwhile stay. */
-  insertTombstones(publicationIds: readonly string[], now: Date): Promise<void>;
-  /** Takes over publications whose lease has expired, with a higher epoch. Two replicas never get the same. */
-  claim(limit: number, now: Date): Promise<readonly Publication[]>;
-}
-
-export function decisionStore({ database, packageVersion, times, expired }: PublicationStoreDeps): Decisions {
-  // Written before the answer: a commit could overtake an answer alone.
-  const abortOverdue = (overdue: Publication, now: Date) =>
-    database.$transaction(async (tx) => {
-      const aborted = await abortPreparing(tx, overdue, OUT_OF_TIME, now, now);
-      if (aborted?.subject === 'package') await packageVersion.unlock(tx, aborted);
-      const row = aborted ?? (await readPublications(tx, [overdue.id]))[0] ?? overdue;
-      return { row, isAborted: aborted !== undefined };
-    });
-
-  return {
-    readAfterDeadlines: around('publish.resolve', async (publicationIds, now) => {
-      const publications = await readPublications(database, publicationIds);
-      return Promise.all(
-        publications.map(async (one) => {
-          const isOverdue = one.state === 'PREPARING' && one.deadline < now && one.leaseUntil < now;
-          if (!isOverdue) return one;
-          const { row, isAborted } = await abortOverdue(one, now);
-          if (isAborted) expired(row);
-          return row;
-        }),
-      );
-    }),
-
-    async insertTombstones(publicationIds, now) {
-      await database.$executeRawUnsafe(
-        `insert into publication
-           (id, subject, entity_id, state, epoch, lease_until, deadline, resource_ids, participants, snapshot,
-            requested_by, created_at, decided_at, finished_at)
-         select id, 'record', '', 'ABORT_DONE', 1, $2::timestamptz, $2::timestamptz, '{}', '{}', '{}', '',
-            $2::timestamptz, $2::timestamptz, $2::timestamptz
-         from unnest($1::uuid[]) as id
-         on conflict do nothing`,
-        publicationIds,
-        now.toISOString(),
-      );
-    },
-
-    async claim(limit, now) {
-      const rows = await database.$queryRawUnsafe<PublicationRow[]>(
-        `update publication set epoch = epoch + 1, lease_until = $2::timestamptz
-         where id in (
-           select id from publication
-           where state in ('PREPARING', 'COMMITTED', 'ABORTED') and lease_until < $1::timestamptz
-           order by lease_until limit $3::int for update skip locked
-         )
-         returning ${PUBLICATION_COLUMNS}`,
-        now.toISOString(),
-        new Date(now.getTime() + times.leaseMs).toISOString(),
-        limit,
-      );
-      if (rows.length > 0) await failpoint('publish.claim.after');
-      return rows.map(publicationOf);
-    },
-  };
-}
-
-async function readPublications(sql: Sql, ids: readonly string[]): Promise<Publication[]> {
-  const rows = await sql.$queryRawUnsafe<PublicationRow[]>(
+export async function readPublications(sql: Sql, ids: readonly string[]): Promise<Publication[]> {
+  return sql.$queryRawUnsafe<Publication[]>(
     `select ${PUBLICATION_COLUMNS} from publication where id = any($1::uuid[])`,
     ids,
   );
-  return rows.map(publicationOf);
 }
 
-function abortPreparing(
+/** Aborts a publication of this epoch and unlocks the package's draft; undefined if it is not PREPARING any more. */
+export async function abortPreparing(
   tx: Sql,
+  packageVersion: Pick<PackageVersion, 'unlock'>,
   { id, epoch }: Pick<Publication, 'id' | 'epoch'>,
-  refusal: Refusal,
-  now: Date,
-  leaseUntil: Date,
+  { refusal, now, leaseUntil }: { refusal: Refusal; now: Date; leaseUntil: Date },
 ): Promise<Publication | undefined> {
-  return changed(
+  const aborted = await changed(
     tx,
     `update publication
      set state = 'ABORTED', refusal = $3::jsonb, decided_at = $4::timestamptz, lease_until = $5::timestamptz
@@ -219,18 +142,19 @@ function abortPreparing(
     now.toISOString(),
     leaseUntil.toISOString(),
   );
+  if (aborted?.subject === 'package') await packageVersion.unlock(tx, aborted);
+  return aborted;
 }
 
 /** The row that a compare-and-set has changed. */
 async function changed(sql: Sql, update: string, ...values: unknown[]): Promise<Publication | undefined> {
-  const [row] = await sql.$queryRawUnsafe<PublicationRow[]>(
+  const [row] = await sql.$queryRawUnsafe<Publication[]>(
     `${update} returning ${PUBLICATION_COLUMNS}`,
     ...values,
   );
-  return row === undefined ? undefined : publicationOf(row);
+  return row;
 }
 
-/** A new publication. */
 export interface NewPublication
   extends Pick<
     Publication,
@@ -244,8 +168,9 @@ export interface NewPublication
     | 'participants'
     | 'requestedBy'
     | 'actor'
+    | 'ifRevision'
   > {
-  /** The content to publish, as of now. */
+  /** Ids and revision of the drafts. */
   readonly snapshot: object;
   readonly createdAt: Date;
 }
@@ -253,16 +178,17 @@ export interface NewPublication
 const INSERT = `
   insert into publication
     (id, subject, entity_id, package_parent_id, state, epoch, lease_until, deadline, resource_ids, participants,
-     snapshot, requested_by, actor, created_at)
+     snapshot, requested_by, actor, created_at, if_revision)
   select $1::text::uuid, $2, $3, $4, 'PREPARING', 1, $5::timestamptz, $6::timestamptz, $7::text[], $8::text[],
-     $9::jsonb, $10, $11::jsonb, $12::timestamptz`;
+     $9::jsonb, $10, $11::jsonb, $12::timestamptz, $13::int`;
 const INSERT_ALONE = `${INSERT} on conflict do nothing returning ${PUBLICATION_COLUMNS}`;
 const INSERT_WITH_LOCK = `
-  with ${lockUnchanged('$3', '$13', '$1')} ${INSERT} from locked returning ${PUBLICATION_COLUMNS}`;
+  with ${lockUnchanged('$3', '$14', '$1')} ${INSERT} from locked returning ${PUBLICATION_COLUMNS}`;
 
 /** Inserts it, with this process as its owner; undefined, and nothing written, while its entity is being published. */
 export async function insertPublication(sql: Sql, one: NewPublication): Promise<Publication | undefined> {
-  return written(await sql.$queryRawUnsafe<PublicationRow[]>(INSERT_ALONE, ...valuesOf(one)));
+  const [inserted] = await sql.$queryRawUnsafe<Publication[]>(INSERT_ALONE, ...valuesOf(one));
+  return inserted;
 }
 
 /**
@@ -274,9 +200,12 @@ export async function insertLocking(
   one: NewPublication,
   draftRevision: number,
 ): Promise<Publication | undefined> {
-  return written(
-    await sql.$queryRawUnsafe<PublicationRow[]>(INSERT_WITH_LOCK, ...valuesOf(one), draftRevision),
+  const [inserted] = await sql.$queryRawUnsafe<Publication[]>(
+    INSERT_WITH_LOCK,
+    ...valuesOf(one),
+    draftRevision,
   );
+  return inserted;
 }
 
 function valuesOf(one: NewPublication): unknown[] {
@@ -293,11 +222,8 @@ function valuesOf(one: NewPublication): unknown[] {
     one.requestedBy,
     JSON.stringify(one.actor),
     one.createdAt.toISOString(),
+    one.ifRevision,
   ];
-}
-
-function written([row]: readonly PublicationRow[]): Publication | undefined {
-  return row === undefined ? undefined : publicationOf(row);
 }
 
 /** The current publication of an entity. */
@@ -306,7 +232,7 @@ export async function runningPublication(
   entityId: string,
 ): Promise<{ id: string; ifRevision: number } | undefined> {
   const [row] = await sql.$queryRawUnsafe<{ id: string; ifRevision: number }[]>(
-    `select id, coalesce((snapshot ->> 'ifRevision')::int, 0) as "ifRevision"
+    `select id, coalesce(if_revision, 0) as "ifRevision"
      from publication where entity_id = $1 and state = 'PREPARING'`,
     entityId,
   );

@@ -6,7 +6,7 @@ export const PUBLICATION_STATES = ['PREPARING', 'COMMITTED', 'ABORTED', 'DONE', 
 export type PublicationState = (typeof PUBLICATION_STATES)[number];
 
 /** Services that store a part of a publication and are notified of its decision. */
-export type Participant = 'files' | 'records';
+export type ParticipantName = 'files' | 'records';
 
 /** Why a publication was refused: stored with it, so that all callers and repeats get the same answer. */
 export interface Refusal {
@@ -36,17 +36,17 @@ export interface Publication {
   readonly resourceIds: readonly string[];
   /** Ids that became visible at the commit point; empty before it. */
   readonly publishedIds: readonly string[];
-  readonly participants: readonly Participant[];
+  readonly participants: readonly ParticipantName[];
   /** The participants that have applied the decision. */
-  readonly applied: readonly Participant[];
+  readonly applied: readonly ParticipantName[];
   /** Null while it is undecided. */
   readonly decidedAt: Date | null;
   readonly refusal: Refusal | null;
   readonly requestedBy: string;
-  /** The same in full, for the trail; null for ids that were aborted without a row. */
+  /** The caller for the audit trail. Null in rows of ids that were aborted because they were unknown. */
   readonly actor: Actor | null;
-  /** Of a resource alone: the revision that its draft must have, if the caller named one. */
-  readonly ifRevision?: number;
+  /** Revision that the draft of a resource alone must have; null: any. */
+  readonly ifRevision: number | null;
 }
 
 /** The entities whose files must not change while the publication is undecided. */

@@ -1,5 +1,5 @@
 import type { Issue } from '@kr/service-error';
-import type { Participant, Publication, Refusal } from './publication.ts';
+import type { ParticipantName, Publication, Refusal } from './publication.ts';
 import type { FileManifest } from './publish-saga.ts';
 
 export interface Renewal {
@@ -35,7 +35,7 @@ export interface PublicationLog {
   /** COMMITTED becomes DONE, ABORTED becomes ABORT_DONE. May be repeated. */
   finish(publication: Publication, now: Date): Promise<void>;
   /** Stores who has applied, and lets the next owner resume after a pause that grows with the age of the decision. */
-  postpone(publication: Publication, applied: readonly Participant[], now: Date): Promise<void>;
+  postpone(publication: Publication, applied: readonly ParticipantName[], now: Date): Promise<void>;
   /** The package's problems. Its draft is locked, so a repeat returns the same. */
   check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;
 }
@@ -56,25 +56,28 @@ export type PrepareReply =
   | { readonly outcome: 'blocked' };
 
 /** The other services. Every call may be repeated; one that fails as `unavailable` may or may not have arrived. */
-export interface Participants {
+export interface ParticipantCalls {
   seal(publication: Publication): Promise<SealReply>;
-  /** Prepares these resources of the publication; the reply may cover only the first of them. */
+  /**
+   * Prepares these resources of the publication; the reply may cover only the first of them. Before each call the resources
+   * of a restricted package are restricted too.
+   */
   prepare(
     publication: Publication,
     ids: readonly string[],
     manifests: readonly FileManifest[],
   ): Promise<PrepareReply>;
   /** Sends the decision in the row. */
-  notify(participant: Participant, publication: Publication): Promise<void>;
+  notify(participant: ParticipantName, publication: Publication): Promise<void>;
 }
 
 /** All outside dependencies of a run: a scheduler that replaces them controls time, faults and order. */
 export interface PublishPorts {
   now(): Date;
   sleep(ms: number): Promise<void>;
-  log: PublicationLog;
-  participants: Participants;
-  observed(fact: PublishFact): void;
+  publications: PublicationLog;
+  participants: ParticipantCalls;
+  onFact(fact: PublishFact): void;
 }
 
 export type PublishFact =
@@ -83,7 +86,7 @@ export type PublishFact =
   | {
       readonly fact: 'undelivered';
       readonly publication: Publication;
-      readonly participant: Participant;
+      readonly participant: ParticipantName;
       readonly cause: unknown;
     }
   | { readonly fact: 'failed'; readonly publication: Publication; readonly cause: unknown };

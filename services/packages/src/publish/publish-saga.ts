@@ -1,5 +1,5 @@
 /**
- * One owner's run of one publication, as a pure state machine: reserve → seal files → prepare records →
+ * One owner's run of one publication, as a pure state machine: begin → seal files → prepare records →
  * commit point → notify the participants → done, or abort. No clock, database or RPC in here: instants arrive
  * with the inputs (epoch milliseconds) and `run-publication.ts` executes the effects.
  *
@@ -7,7 +7,7 @@
  * resulting row, which this machine always follows.
  */
 import type { Issue } from '@kr/service-error';
-import { type Participant, type Publication, type Refusal, showsRelated } from './publication.ts';
+import { type ParticipantName, type Publication, type Refusal, showsRelated } from './publication.ts';
 
 /** The files of one entity, as counted when its bucket was sealed. */
 export interface FileManifest {
@@ -33,8 +33,8 @@ export interface PublishLimits {
 interface Vote {
   readonly stagedIds: readonly string[];
   readonly issues: readonly Issue[];
-  /** Whether it refused; a refusal may have no issues. */
-  readonly isNo: boolean;
+  /** A refusal may have no issues. */
+  readonly isRefused: boolean;
   readonly remainingIds: readonly string[];
   readonly bytes: number;
 }
@@ -54,13 +54,14 @@ interface Preparing {
   readonly step: 'preparing';
   readonly publication: Publication;
   readonly limits: PublishLimits;
-  /** When it was opened, or the last vote of the records service arrived. */
+  /** When it began, or the last vote of the records service arrived. */
   readonly since: number;
   readonly manifests: readonly FileManifest[] | null;
   /** Problems of the package itself; null until it was checked. */
   readonly ownIssues: readonly Issue[] | null;
   readonly vote: Vote;
-  readonly isRetrying: boolean;
+  /** Whether the effect `renewThenContinue` is running. */
+  readonly isRenewing: boolean;
 }
 
 type Intent =
@@ -84,10 +85,10 @@ export type PublishState =
   | {
       readonly step: 'applying';
       readonly publication: Publication;
-      readonly applied: readonly Participant[];
-      readonly undelivered: readonly Participant[];
+      readonly applied: readonly ParticipantName[];
+      readonly undelivered: readonly ParticipantName[];
       /** The answer once the records service was notified or did not respond; null: answered already. */
-      readonly answer: PublishAnswer | null;
+      readonly answer: PublishResult | null;
     }
   /** All participants have applied; only the row is not updated yet. */
   | { readonly step: 'finishing'; readonly publication: Publication }
@@ -96,7 +97,7 @@ export type PublishState =
 
 export type PublishInput =
   | {
-      readonly type: 'opened';
+      readonly type: 'begun';
       readonly publication: Publication;
       readonly limits: PublishLimits;
       readonly at: number;
@@ -114,11 +115,11 @@ export type PublishInput =
   | { readonly type: 'rowRead'; readonly publication: Publication }
   /** The database did not report whether the decision was stored. */
   | { readonly type: 'outcomeUnknown'; readonly at: number }
-  | { readonly type: 'applied'; readonly participant: Participant }
-  | { readonly type: 'undelivered'; readonly participant: Participant }
+  | { readonly type: 'applied'; readonly participant: ParticipantName }
+  | { readonly type: 'undelivered'; readonly participant: ParticipantName }
   | { readonly type: 'finished' };
 
-export type PublishAnswer =
+export type PublishResult =
   | { readonly outcome: 'committed' }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
   /** Another owner runs it: read its row. */
@@ -134,15 +135,16 @@ export type PublishEffect =
       readonly ids: readonly string[];
       readonly manifests: readonly FileManifest[];
     }
-  | { readonly do: 'renew'; readonly afterMs: number }
+  /** Renews the lease after a pause, then sends all missing requests: a retry, or the next part. */
+  | { readonly do: 'renewThenContinue'; readonly afterMs: number }
   | Intent
   | { readonly do: 'reread'; readonly afterMs: number }
-  | { readonly do: 'answer'; readonly answer: PublishAnswer }
-  | { readonly do: 'notify'; readonly participant: Participant }
+  | { readonly do: 'answer'; readonly answer: PublishResult }
+  | { readonly do: 'notify'; readonly participant: ParticipantName }
   | { readonly do: 'finish' }
-  | { readonly do: 'postpone'; readonly applied: readonly Participant[] };
+  | { readonly do: 'postpone'; readonly applied: readonly ParticipantName[] };
 
-export interface Decision {
+export interface Transition {
   readonly state: PublishState;
   readonly effects: readonly PublishEffect[];
 }
@@ -167,10 +169,10 @@ export const DRAFT_LOCKED: Refusal = {
 const NOTHING_TO_PUBLISH: Refusal = { kind: 'not_found', message: 'Not found.', issues: [] };
 
 /** Inputs that do not fit the state (repeats, latecomers) leave it unchanged and cause nothing. */
-export function decide(state: PublishState, input: PublishInput): Decision {
+export function transition(state: PublishState, input: PublishInput): Transition {
   switch (state.step) {
     case 'new':
-      return input.type === 'opened' ? open(input) : unchanged(state);
+      return input.type === 'begun' ? begin(input) : unchanged(state);
     case 'preparing':
       return input.type === 'rowRead' ? followRow(input.publication) : whilePreparing(state, input);
     case 'deciding':
@@ -186,7 +188,7 @@ export function decide(state: PublishState, input: PublishInput): Decision {
   }
 }
 
-function open({ publication, limits, at }: Extract<PublishInput, { type: 'opened' }>): Decision {
+function begin({ publication, limits, at }: Extract<PublishInput, { type: 'begun' }>): Transition {
   if (publication.state !== 'PREPARING') return followRow(publication);
   const state: Preparing = {
     step: 'preparing',
@@ -195,18 +197,18 @@ function open({ publication, limits, at }: Extract<PublishInput, { type: 'opened
     since: at,
     manifests: null,
     ownIssues: publication.subject === 'package' ? null : [],
-    vote: { stagedIds: [], issues: [], isNo: false, remainingIds: publication.resourceIds, bytes: 0 },
-    isRetrying: false,
+    vote: { stagedIds: [], issues: [], isRefused: false, remainingIds: publication.resourceIds, bytes: 0 },
+    isRenewing: false,
   };
   if (at >= publication.deadline.getTime()) return intend(state, { do: 'abort', refusal: OUT_OF_TIME });
   return { state, effects: [{ do: 'seal' }] };
 }
 
-function whilePreparing(state: Preparing, input: PublishInput): Decision {
+function whilePreparing(state: Preparing, input: PublishInput): Transition {
   switch (input.type) {
     case 'sealed': {
       if (state.manifests !== null) return unchanged(state);
-      return ask({ ...state, manifests: input.manifests });
+      return sendMissingRequests({ ...state, manifests: input.manifests });
     }
     case 'checked':
       if (state.ownIssues !== null) return unchanged(state);
@@ -214,7 +216,7 @@ function whilePreparing(state: Preparing, input: PublishInput): Decision {
     case 'prepared':
       return recordVote(state, input, { stagedIds: union(state.vote.stagedIds, input.stagedIds) });
     case 'refused':
-      return recordVote(state, input, { issues: [...state.vote.issues, ...input.issues], isNo: true });
+      return recordVote(state, input, { issues: [...state.vote.issues, ...input.issues], isRefused: true });
     case 'blocked':
       return retry(state, input.at, state.limits.blockedMs, DRAFT_LOCKED);
     case 'unreachable':
@@ -222,7 +224,7 @@ function whilePreparing(state: Preparing, input: PublishInput): Decision {
     case 'failed':
       return intend(state, { do: 'abort', refusal: input.refusal });
     case 'renewed':
-      return ask({ ...state, publication: input.publication, isRetrying: false });
+      return sendMissingRequests({ ...state, publication: input.publication, isRenewing: false });
     default:
       return unchanged(state);
   }
@@ -232,8 +234,8 @@ function whilePreparing(state: Preparing, input: PublishInput): Decision {
 function recordVote(
   state: Preparing,
   { ids, remainingIds, bytes, at }: VotedPart,
-  change: Partial<Pick<Vote, 'stagedIds' | 'issues' | 'isNo'>>,
-): Decision {
+  change: Partial<Pick<Vote, 'stagedIds' | 'issues' | 'isRefused'>>,
+): Transition {
   // A second answer to a repeated request.
   if (state.vote.remainingIds.length === 0 || ids.length !== state.vote.remainingIds.length)
     return unchanged(state);
@@ -243,9 +245,9 @@ function recordVote(
     return intend(next, { do: 'abort', refusal: tooLarge(state.limits.maxBytes) });
   if (remainingIds.length === 0) return conclude(next);
   if (at >= state.publication.deadline.getTime()) return intend(next, { do: 'abort', refusal: OUT_OF_TIME });
-  return state.isRetrying
+  return state.isRenewing
     ? unchanged(next)
-    : { state: { ...next, isRetrying: true }, effects: [{ do: 'renew', afterMs: 0 }] };
+    : { state: { ...next, isRenewing: true }, effects: [{ do: 'renewThenContinue', afterMs: 0 }] };
 }
 
 function union(some: readonly string[], others: readonly string[]): readonly string[] {
@@ -253,7 +255,7 @@ function union(some: readonly string[], others: readonly string[]): readonly str
 }
 
 /** Sends all missing requests; every request may be sent twice. */
-function ask(state: Preparing): Decision {
+function sendMissingRequests(state: Preparing): Transition {
   const { manifests } = state;
   if (manifests === null) return { state, effects: [{ do: 'seal' }] };
   const effects: PublishEffect[] = [];
@@ -263,14 +265,14 @@ function ask(state: Preparing): Decision {
   return effects.length > 0 ? { state, effects } : conclude(state);
 }
 
-/** Speaks only when everything is in, so that one answer names every problem of every entity. */
-function conclude(state: Preparing): Decision {
+/** Decides when all replies have arrived, so that one answer names every problem of every entity. */
+function conclude(state: Preparing): Transition {
   const { publication, manifests, ownIssues, vote } = state;
   if (manifests === null || ownIssues === null || vote.remainingIds.length > 0) return { state, effects: [] };
   const issues = [...ownIssues, ...vote.issues];
   if (issues.length > 0) return intend(state, { do: 'abort', refusal: notPublishable(publication, issues) });
   // A no without a reason: the records service applied an abort before the prepare arrived.
-  if (vote.isNo) return intend(state, { do: 'abort', refusal: OUT_OF_TIME });
+  if (vote.isRefused) return intend(state, { do: 'abort', refusal: OUT_OF_TIME });
   if (publication.subject === 'package') {
     return intend(state, {
       do: 'commit',
@@ -283,7 +285,7 @@ function conclude(state: Preparing): Decision {
     : intend(state, { do: 'abort', refusal: NOTHING_TO_PUBLISH });
 }
 
-/** A resource published alone is the only one spoken of, so its issues need not name it. */
+/** Issues of a single resource need no id. */
 function notPublishable(publication: Publication, issues: readonly Issue[]): Refusal {
   return {
     kind: 'not_publishable',
@@ -303,18 +305,21 @@ function tooLarge(maxBytes: number): Refusal {
   };
 }
 
-function retry(state: Preparing, at: number, patienceMs: number, refusal: Refusal): Decision {
-  if (state.isRetrying) return unchanged(state);
+function retry(state: Preparing, at: number, patienceMs: number, refusal: Refusal): Transition {
+  if (state.isRenewing) return unchanged(state);
   const giveUpAt = Math.min(state.since + patienceMs, state.publication.deadline.getTime());
   if (at >= giveUpAt) return intend(state, { do: 'abort', refusal });
-  return { state: { ...state, isRetrying: true }, effects: [{ do: 'renew', afterMs: state.limits.retryMs }] };
+  return {
+    state: { ...state, isRenewing: true },
+    effects: [{ do: 'renewThenContinue', afterMs: state.limits.retryMs }],
+  };
 }
 
-function intend({ publication, limits }: Preparing, intent: Intent): Decision {
+function intend({ publication, limits }: Preparing, intent: Intent): Transition {
   return { state: { step: 'deciding', publication, limits, intent }, effects: [intent] };
 }
 
-function whileDeciding(state: Extract<PublishState, { step: 'deciding' }>, input: PublishInput): Decision {
+function whileDeciding(state: Extract<PublishState, { step: 'deciding' }>, input: PublishInput): Transition {
   const { publication } = state;
   if (input.type === 'rowRead') {
     const isStillOpen =
@@ -329,61 +334,61 @@ function whileDeciding(state: Extract<PublishState, { step: 'deciding' }>, input
     return { state: { ...state, intent: abort }, effects: [abort] };
   }
   if (input.type === 'outcomeUnknown') {
-    if (input.at >= publication.leaseUntil.getTime()) return handOver(publication, { outcome: 'unknown' });
+    if (input.at >= publication.leaseUntil.getTime()) return endWith(publication, { outcome: 'unknown' });
     return { state, effects: [{ do: 'reread', afterMs: state.limits.retryMs }] };
   }
   return unchanged(state);
 }
 
 /** The row decides, regardless of this owner's intention. */
-function followRow(row: Publication): Decision {
+function followRow(row: Publication): Transition {
   switch (row.state) {
     case 'PREPARING':
-      // Of the same epoch: renewing failed although no other process took over; the scanner continues after the lease.
-      return handOver(row, { outcome: 'elsewhere' });
+      // Another owner has it, or renewing failed; the scanner continues after the lease.
+      return endWith(row, { outcome: 'elsewhere' });
     case 'COMMITTED':
       return apply(row, { outcome: 'committed' });
     case 'ABORTED':
       return apply(row, { outcome: 'refused', refusal: row.refusal ?? OUT_OF_TIME });
     case 'DONE':
-      return handOver(row, { outcome: 'committed' });
+      return endWith(row, { outcome: 'committed' });
     case 'ABORT_DONE':
-      return handOver(row, { outcome: 'refused', refusal: row.refusal ?? OUT_OF_TIME });
+      return endWith(row, { outcome: 'refused', refusal: row.refusal ?? OUT_OF_TIME });
     default:
       return row.state satisfies never;
   }
 }
 
-function handOver(publication: Publication, answer: PublishAnswer): Decision {
+function endWith(publication: Publication, answer: PublishResult): Transition {
   return { state: { step: 'ended', publication }, effects: [{ do: 'answer', answer }] };
 }
 
-function ended(publication: Publication): Decision {
+function ended(publication: Publication): Transition {
   return { state: { step: 'ended', publication }, effects: [] };
 }
 
-function apply(publication: Publication, answer: PublishAnswer): Decision {
+function apply(publication: Publication, answer: PublishResult): Transition {
   const { participants, applied } = publication;
   const waiting = participants.filter((participant) => !applied.includes(participant));
-  const reply: PublishEffect = { do: 'answer', answer };
+  const answerNow: PublishEffect = { do: 'answer', answer };
   if (waiting.length === 0) {
-    return { state: { step: 'finishing', publication }, effects: [reply, { do: 'finish' }] };
+    return { state: { step: 'finishing', publication }, effects: [answerNow, { do: 'finish' }] };
   }
-  const tells = waiting.map((participant): PublishEffect => ({ do: 'notify', participant }));
-  const isHeldBack = showsRelated(publication) && waiting.includes('records');
+  const notifications = waiting.map((participant): PublishEffect => ({ do: 'notify', participant }));
+  const waitsForRecords = showsRelated(publication) && waiting.includes('records');
   return {
     state: {
       step: 'applying',
       publication,
       applied,
       undelivered: [],
-      answer: isHeldBack ? answer : null,
+      answer: waitsForRecords ? answer : null,
     },
-    effects: isHeldBack ? tells : [reply, ...tells],
+    effects: waitsForRecords ? notifications : [answerNow, ...notifications],
   };
 }
 
-function whileApplying(state: Extract<PublishState, { step: 'applying' }>, input: PublishInput): Decision {
+function whileApplying(state: Extract<PublishState, { step: 'applying' }>, input: PublishInput): Transition {
   if (input.type !== 'applied' && input.type !== 'undelivered') return unchanged(state);
   const { publication } = state;
   const { participant } = input;
@@ -405,6 +410,6 @@ function whileApplying(state: Extract<PublishState, { step: 'applying' }>, input
       };
 }
 
-function unchanged(state: PublishState): Decision {
+function unchanged(state: PublishState): Transition {
   return { state, effects: [] };
 }

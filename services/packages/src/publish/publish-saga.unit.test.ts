@@ -2,14 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import type { Issue } from '@kr/service-error';
 import type { Publication } from './publication.ts';
 import {
-  type Decision,
   DRAFT_LOCKED,
-  decide,
   type FileManifest,
   OUT_OF_TIME,
   type PublishEffect,
   type PublishInput,
   type PublishState,
+  type Transition,
+  transition,
 } from './publish-saga.ts';
 
 const limits = { blockedMs: 1000, reachMs: 5000, retryMs: 50, maxBytes: 1_000 };
@@ -31,6 +31,7 @@ const aPackage: Publication = {
   refusal: null,
   requestedBy: 'user:1',
   actor: null,
+  ifRevision: null,
 };
 const alone: Publication = {
   ...aPackage,
@@ -45,8 +46,8 @@ const manifests: FileManifest[] = [{ entityId: 'p', entries: 0, pending: 0, tota
 const issue: Issue = { field: 'metadata.title', messages: ['Missing data for required field.'] };
 const own: Issue = { field: 'metadata.publication_date', messages: ['Missing data for required field.'] };
 
-const opened = (publication = aPackage, at = 0): PublishInput => ({
-  type: 'opened',
+const begun = (publication = aPackage, at = 0): PublishInput => ({
+  type: 'begun',
   publication,
   limits,
   at,
@@ -84,12 +85,12 @@ const seal: PublishEffect = { do: 'seal' };
 const check: PublishEffect = { do: 'check', manifests };
 const prepare: PublishEffect = { do: 'prepare', ids: ['r1', 'r2'], manifests };
 const prepareRest: PublishEffect = { do: 'prepare', ids: ['r2'], manifests };
-const goOn: PublishEffect = { do: 'renew', afterMs: 0 };
+const goOn: PublishEffect = { do: 'renewThenContinue', afterMs: 0 };
 const commit = (...publishedIds: string[]): PublishEffect => ({ do: 'commit', publishedIds, manifests });
 const abort = (refusal = OUT_OF_TIME): PublishEffect => ({ do: 'abort', refusal });
 const invalid = (...issues: Issue[]): PublishEffect =>
   abort({ kind: 'not_publishable', message: 'A validation error occurred.', issues });
-const renew: PublishEffect = { do: 'renew', afterMs: 50 };
+const renew: PublishEffect = { do: 'renewThenContinue', afterMs: 50 };
 const reread: PublishEffect = { do: 'reread', afterMs: 50 };
 const tell = (participant: 'files' | 'records'): PublishEffect => ({ do: 'notify', participant });
 const finish: PublishEffect = { do: 'finish' };
@@ -97,27 +98,27 @@ const yes: PublishEffect = { do: 'answer', answer: { outcome: 'committed' } };
 const no: PublishEffect = { do: 'answer', answer: { outcome: 'refused', refusal: OUT_OF_TIME } };
 const elsewhere: PublishEffect = { do: 'answer', answer: { outcome: 'elsewhere' } };
 
-const votedYes = [opened(), sealed, checked(), prepared('r1', 'r2')];
+const votedYes = [begun(), sealed, checked(), prepared('r1', 'r2')];
 
 describe('publish saga', () => {
   test.each<{ name: string; given: PublishInput[]; step: PublishState['step']; effects: PublishEffect[] }>([
-    { name: 'seals the files first', given: [opened()], step: 'preparing', effects: [seal] },
+    { name: 'seals the files first', given: [begun()], step: 'preparing', effects: [seal] },
     {
       name: 'calls the package and the records concurrently when the files are sealed',
-      given: [opened(), sealed],
+      given: [begun(), sealed],
       step: 'preparing',
       effects: [check, prepare],
     },
     {
       name: 'calls once for repeated confirmations of the seal',
-      given: [opened(), sealed, sealed],
+      given: [begun(), sealed, sealed],
       step: 'preparing',
       effects: [],
     },
-    { name: 'waits for the vote', given: [opened(), sealed, checked()], step: 'preparing', effects: [] },
+    { name: 'waits for the vote', given: [begun(), sealed, checked()], step: 'preparing', effects: [] },
     {
       name: 'waits for the check',
-      given: [opened(), sealed, prepared('r1')],
+      given: [begun(), sealed, prepared('r1')],
       step: 'preparing',
       effects: [],
     },
@@ -129,92 +130,92 @@ describe('publish saga', () => {
     },
     {
       name: 'publishes only what was staged',
-      given: [opened(), sealed, prepared('r2'), checked()],
+      given: [begun(), sealed, prepared('r2'), checked()],
       step: 'deciding',
       effects: [commit('p', 'r2')],
     },
     {
       name: 'ignores a second, contradicting vote',
-      given: [opened(), sealed, refused(issue), prepared('r1', 'r2'), checked()],
+      given: [begun(), sealed, refused(issue), prepared('r1', 'r2'), checked()],
       step: 'deciding',
       effects: [invalid(issue)],
     },
     {
       name: 'names the problems of the package before those of its resources',
-      given: [opened(), sealed, refused({ ...issue, record: 'r1' }), checked(own)],
+      given: [begun(), sealed, refused({ ...issue, record: 'r1' }), checked(own)],
       step: 'deciding',
       effects: [invalid(own, { ...issue, record: 'r1' })],
     },
     {
       name: 'never takes a no without a reason for a yes',
-      given: [opened(), sealed, checked(), refused()],
+      given: [begun(), sealed, checked(), refused()],
       step: 'deciding',
       effects: [abort()],
     },
     {
       name: 'aborts for the package alone although the records agreed',
-      given: [opened(), sealed, prepared('r1', 'r2'), checked(own)],
+      given: [begun(), sealed, prepared('r1', 'r2'), checked(own)],
       step: 'deciding',
       effects: [invalid(own)],
     },
     {
       name: 'does not call records for a package without resource drafts',
-      given: [opened(emptyPackage), sealed],
+      given: [begun(emptyPackage), sealed],
       step: 'preparing',
       effects: [check],
     },
     {
       name: 'commits a package without resources',
-      given: [opened(emptyPackage), sealed, checked()],
+      given: [begun(emptyPackage), sealed, checked()],
       step: 'deciding',
       effects: [commit('p')],
     },
     {
       name: 'checks no package for a resource alone',
-      given: [opened(alone), sealed],
+      given: [begun(alone), sealed],
       step: 'preparing',
       effects: [{ ...prepare, ids: ['r1'] }],
     },
     {
       name: 'commits a resource alone',
-      given: [opened(alone), sealed, aloneSays({ type: 'prepared', stagedIds: ['r1'] })],
+      given: [begun(alone), sealed, aloneSays({ type: 'prepared', stagedIds: ['r1'] })],
       step: 'deciding',
       effects: [commit('r1')],
     },
     {
       name: 'does not name a resource that is published alone',
-      given: [opened(alone), sealed, aloneSays({ type: 'refused', issues: [{ ...issue, record: 'r1' }] })],
+      given: [begun(alone), sealed, aloneSays({ type: 'refused', issues: [{ ...issue, record: 'r1' }] })],
       step: 'deciding',
       effects: [invalid(issue)],
     },
     {
       name: 'refuses a resource whose draft is gone',
-      given: [opened(alone), sealed, aloneSays({ type: 'prepared', stagedIds: [] })],
+      given: [begun(alone), sealed, aloneSays({ type: 'prepared', stagedIds: [] })],
       step: 'deciding',
       effects: [abort({ kind: 'not_found', message: 'Not found.', issues: [] })],
     },
     {
       name: 'renews its lease between two parts of the vote',
-      given: [opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first }],
+      given: [begun(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first }],
       step: 'preparing',
       effects: [goOn],
     },
     {
       name: 'requests the part that is left',
-      given: [opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first }, renewed],
+      given: [begun(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first }, renewed],
       step: 'preparing',
       effects: [prepareRest],
     },
     {
       name: 'does not commit on a part of the vote',
-      given: [opened(), sealed, { type: 'prepared', stagedIds: ['r1'], ...first }, checked()],
+      given: [begun(), sealed, { type: 'prepared', stagedIds: ['r1'], ...first }, checked()],
       step: 'preparing',
       effects: [],
     },
     {
       name: 'commits what all parts have staged',
       given: [
-        ...[opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first } as const, renewed],
+        ...[begun(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first } as const, renewed],
         { type: 'prepared', stagedIds: ['r1', 'r2'], ...rest },
       ],
       step: 'deciding',
@@ -223,7 +224,7 @@ describe('publish saga', () => {
     {
       name: 'waits for the other parts before it returns the problems of one',
       given: [
-        ...[opened(), sealed, checked(), { type: 'refused', issues: [issue], ...first } as const, renewed],
+        ...[begun(), sealed, checked(), { type: 'refused', issues: [issue], ...first } as const, renewed],
         { type: 'prepared', stagedIds: ['r2'], ...rest },
       ],
       step: 'deciding',
@@ -232,7 +233,7 @@ describe('publish saga', () => {
     {
       name: 'counts a part once',
       given: [
-        ...[opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first } as const],
+        ...[begun(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first } as const],
         { type: 'prepared', stagedIds: ['r1'], ...first },
       ],
       step: 'preparing',
@@ -241,7 +242,7 @@ describe('publish saga', () => {
     {
       name: 'is as patient with the next part as with the first',
       given: [
-        ...[opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first } as const, renewed],
+        ...[begun(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first } as const, renewed],
         unreachable(8_999),
       ],
       step: 'preparing',
@@ -249,14 +250,14 @@ describe('publish saga', () => {
     },
     {
       name: 'requests no more parts past its deadline',
-      given: [opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first, at: 30_000 }],
+      given: [begun(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first, at: 30_000 }],
       step: 'deciding',
       effects: [abort()],
     },
     {
       name: 'refuses resources that are too large together',
       given: [
-        ...[opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first } as const, renewed],
+        ...[begun(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first } as const, renewed],
         { type: 'prepared', stagedIds: ['r1', 'r2'], ...rest, bytes: 401 },
       ],
       step: 'deciding',
@@ -278,73 +279,73 @@ describe('publish saga', () => {
     },
     {
       name: 'waits while another publication holds a file',
-      given: [opened(), blocked(10)],
+      given: [begun(), blocked(10)],
       step: 'preparing',
       effects: [renew],
     },
     {
       name: 'waits once for two that are blocked',
-      given: [opened(), blocked(10), blocked(20)],
+      given: [begun(), blocked(10), blocked(20)],
       step: 'preparing',
       effects: [],
     },
     {
       name: 'seals again after the wait',
-      given: [opened(), blocked(10), renewed],
+      given: [begun(), blocked(10), renewed],
       step: 'preparing',
       effects: [seal],
     },
     {
       name: 'repeats only missing requests',
-      given: [opened(), sealed, checked(), blocked(10), renewed],
+      given: [begun(), sealed, checked(), blocked(10), renewed],
       step: 'preparing',
       effects: [prepare],
     },
     {
       name: 'stops waiting for a lock after a second',
-      given: [opened(), blocked(1000)],
+      given: [begun(), blocked(1000)],
       step: 'deciding',
       effects: [abort(DRAFT_LOCKED)],
     },
     {
       name: 'retries while no participant answers',
-      given: [opened(), unreachable(4999)],
+      given: [begun(), unreachable(4999)],
       step: 'preparing',
       effects: [renew],
     },
     {
       name: 'aborts when no participant can be reached',
-      given: [opened(), unreachable(5000)],
+      given: [begun(), unreachable(5000)],
       step: 'deciding',
       effects: [abort()],
     },
     {
       name: 'aborts at the deadline even if retries are left',
-      given: [opened(aPackage, 28_000), blocked(30_000)],
+      given: [begun(aPackage, 28_000), blocked(30_000)],
       step: 'deciding',
       effects: [abort(DRAFT_LOCKED)],
     },
     {
       name: 'aborts what is found past its deadline',
-      given: [opened(aPackage, 30_000)],
+      given: [begun(aPackage, 30_000)],
       step: 'deciding',
       effects: [abort()],
     },
     {
       name: 'aborts when a participant refuses permanently',
-      given: [opened(), sealed, { type: 'failed', refusal: DRAFT_LOCKED }],
+      given: [begun(), sealed, { type: 'failed', refusal: DRAFT_LOCKED }],
       step: 'deciding',
       effects: [abort(DRAFT_LOCKED)],
     },
     {
       name: 'leaves it to a new owner when renewing',
-      given: [opened(), blocked(1), found({ epoch: 2 })],
+      given: [begun(), blocked(1), found({ epoch: 2 })],
       step: 'ended',
       effects: [elsewhere],
     },
     {
       name: 'obeys an abort while preparing',
-      given: [opened(), sealed, found(aborted)],
+      given: [begun(), sealed, found(aborted)],
       step: 'applying',
       effects: [no, tell('files'), tell('records')],
     },
@@ -392,7 +393,7 @@ describe('publish saga', () => {
     },
     {
       name: 'follows a commit that was stored before its abort',
-      given: [opened(), sealed, checked(own), refused(issue), found(committed)],
+      given: [begun(), sealed, checked(own), refused(issue), found(committed)],
       step: 'applying',
       effects: [yes, tell('files'), tell('records')],
     },
@@ -428,7 +429,7 @@ describe('publish saga', () => {
     },
     {
       name: 'wishes again with the epoch that a late renewal brought',
-      given: [opened(), sealed, checked(), blocked(1), { type: 'failed', refusal: DRAFT_LOCKED }, renewed],
+      given: [begun(), sealed, checked(), blocked(1), { type: 'failed', refusal: DRAFT_LOCKED }, renewed],
       step: 'deciding',
       effects: [abort(DRAFT_LOCKED)],
     },
@@ -470,50 +471,50 @@ describe('publish saga', () => {
     },
     {
       name: 'continues a publication committed before a crash',
-      given: [opened({ ...aPackage, ...committed, applied: ['files'] })],
+      given: [begun({ ...aPackage, ...committed, applied: ['files'] })],
       step: 'applying',
       effects: [yes, tell('records')],
     },
     {
       name: 'only finishes what everybody applied before a crash',
-      given: [opened({ ...aPackage, ...committed, applied: ['files', 'records'] })],
+      given: [begun({ ...aPackage, ...committed, applied: ['files', 'records'] })],
       step: 'finishing',
       effects: [yes, finish],
     },
     {
       name: 'continues a publication aborted before a crash',
-      given: [opened({ ...aPackage, ...aborted })],
+      given: [begun({ ...aPackage, ...aborted })],
       step: 'applying',
       effects: [no, tell('files'), tell('records')],
     },
     {
       name: 'only answers for a finished publication',
-      given: [opened({ ...aPackage, state: 'DONE' })],
+      given: [begun({ ...aPackage, state: 'DONE' })],
       step: 'ended',
       effects: [yes],
     },
     {
       name: 'only answers for an aborted and finished publication',
-      given: [opened({ ...aPackage, state: 'ABORT_DONE' })],
+      given: [begun({ ...aPackage, state: 'ABORT_DONE' })],
       step: 'ended',
       effects: [no],
     },
-    { name: 'is opened once', given: [opened(), opened()], step: 'preparing', effects: [] },
+    { name: 'begins once', given: [begun(), begun()], step: 'preparing', effects: [] },
     {
-      name: 'does nothing before it is opened',
+      name: 'does nothing before it begins',
       given: [sealed, prepared('r1'), found(committed)],
       step: 'new',
       effects: [],
     },
   ])('$name', ({ given, step, effects }) => {
-    const nothingYet: Decision = { state: { step: 'new' }, effects: [] };
-    const last = given.reduce((decision, input) => decide(decision.state, input), nothingYet);
+    const nothingYet: Transition = { state: { step: 'new' }, effects: [] };
+    const last = given.reduce((decision, input) => transition(decision.state, input), nothingYet);
     expect({ step: last.state.step, effects: last.effects }).toEqual({ step, effects });
   });
 
   test('never requests both a commit and an abort in one decision, and answers at most once, for any inputs', () => {
     const inputs: PublishInput[] = [
-      opened(),
+      begun(),
       sealed,
       checked(),
       checked(own),
@@ -541,13 +542,13 @@ describe('publish saga', () => {
       return seed % below;
     };
     for (let run = 0; run < 20_000; run += 1) {
-      let state = decide({ step: 'new' }, opened()).state;
+      let state = transition({ step: 'new' }, begun()).state;
       let answers = 0;
       for (let turn = 0; turn < 12; turn += 1) {
         const input = inputs[next(inputs.length)];
         if (input === undefined) continue;
         const before = state.step;
-        const decision = decide(state, input);
+        const decision = transition(state, input);
         answers += decision.effects.filter((effect) => effect.do === 'answer').length;
         const wishes = decision.effects.filter((effect) => effect.do === 'commit' || effect.do === 'abort');
         const isAllowed =

@@ -599,12 +599,12 @@ describe('a publication in trouble', () => {
         return { isPrepared: true, stagedIds: ids };
       },
       decide: async () => loseOnce('decide'),
-      decideBuckets: async () => loseOnce('decideBuckets'),
+      applyDecisionToBuckets: async () => loseOnce('applyDecisionToBuckets'),
     };
     await publishPackage(id);
     expect(await formsOf(id)).toEqual(PUBLISHED);
     expect(await settled(id)).toMatchObject({ state: 'DONE', applied: ['files', 'records'] });
-    expect([...lost].sort()).toEqual(['decide', 'decideBuckets', 'prepare', 'seal']);
+    expect([...lost].sort()).toEqual(['applyDecisionToBuckets', 'decide', 'prepare', 'seal']);
     expect(new Set(fixture.peers.decided.map(({ isCommitted }) => isCommitted))).toEqual(new Set([true]));
   });
 

@@ -9,7 +9,7 @@ import type { BeginResult, PublishOptions } from './begin-publication.ts';
 import type { Coordinator } from './coordinator.ts';
 import type { PackageSnapshot } from './package-version.ts';
 import type { Publication, Refusal } from './publication.ts';
-import { OUT_OF_TIME, type PublishAnswer } from './publish-saga.ts';
+import { OUT_OF_TIME, type PublishResult } from './publish-saga.ts';
 
 export interface PublishDeps {
   readonly coordinator: Coordinator;
@@ -17,8 +17,8 @@ export interface PublishDeps {
    * Authorises the caller, or throws. Without a draft it returns the `not_found` error, because the caller may be repeating
    * a successful publish.
    */
-  authorise: Readonly<
-    Record<Publication['subject'], (id: string, principal: Principal) => Promise<Authority>>
+  checkPublishAccess: Readonly<
+    Record<Publication['subject'], (id: string, principal: Principal) => Promise<PublishAccess>>
   >;
   begin: Readonly<
     Record<
@@ -27,11 +27,11 @@ export interface PublishDeps {
     >
   >;
   findOwnCommitted(id: string, requestedBy: string): Promise<string | undefined>;
-  started(publication: Publication): void;
+  onBegun(publication: Publication): void;
 }
 
-export interface Authority {
-  readonly notFoundError?: ServiceError;
+export interface PublishAccess {
+  readonly noDraftError?: ServiceError;
   /** The version that was read, if it is stored here. */
   readonly snapshot?: PackageSnapshot | undefined;
   /** Parents whose links the caller may use; required only for callers with links. */
@@ -55,9 +55,9 @@ export function publish(deps: PublishDeps) {
     call: CallContext,
   ): Promise<PublishResponse> => {
     const kind = subjectOf(subject);
-    const requestedBy = callerKey(call.principal);
-    const { notFoundError, snapshot, parentIds } = await deps.authorise[kind](id, call.principal);
-    if (notFoundError !== undefined) return replayAnswer(deps, id, requestedBy, notFoundError);
+    const requestedBy = requesterId(call.principal);
+    const { noDraftError, snapshot, parentIds } = await deps.checkPublishAccess[kind](id, call.principal);
+    if (noDraftError !== undefined) return replayAnswer(deps, id, requestedBy, noDraftError);
     const options = {
       requestedBy,
       actor: actorOf(call.principal, parentIds),
@@ -67,33 +67,37 @@ export function publish(deps: PublishDeps) {
     if (result.kind === 'absent') return replayAnswer(deps, id, requestedBy, notFound());
 
     const { publicationId, answer } =
-      result.kind === 'opened'
+      result.kind === 'begun'
         ? {
             publicationId: result.publication.id,
-            answer: await open(deps, result.publication, call.deadline),
+            answer: await runToDecision(deps, result.publication, call.deadline),
           }
         : {
             publicationId: result.publicationId,
-            answer: await deps.coordinator.outcome(result.publicationId, call.deadline),
+            answer: await deps.coordinator.waitForResult(result.publicationId, call.deadline),
           };
     if (answer.outcome === 'committed') return { publicationId };
     if (isGone(kind, answer)) {
-      const since = (await deps.authorise[kind](id, call.principal)).notFoundError;
+      const since = (await deps.checkPublishAccess[kind](id, call.principal)).noDraftError;
       if (since !== undefined) return replayAnswer(deps, id, requestedBy, since);
     }
     throw errorOf(answer.outcome === 'refused' ? answer.refusal : OUT_OF_TIME);
   };
 }
 
-async function open(deps: PublishDeps, publication: Publication, until: Date): Promise<PublishAnswer> {
-  deps.started(publication);
+async function runToDecision(
+  deps: PublishDeps,
+  publication: Publication,
+  until: Date,
+): Promise<PublishResult> {
+  deps.onBegun(publication);
   const answer = await deps.coordinator.run(publication).answer;
   const isDecided = answer.outcome === 'committed' || answer.outcome === 'refused';
-  return isDecided ? answer : deps.coordinator.outcome(publication.id, until);
+  return isDecided ? answer : deps.coordinator.waitForResult(publication.id, until);
 }
 
 /** Whether the draft of a resource was deleted after the authorisation, perhaps by a concurrent publication. */
-function isGone(kind: Publication['subject'], answer: PublishAnswer): boolean {
+function isGone(kind: Publication['subject'], answer: PublishResult): boolean {
   return (
     kind === 'record' &&
     answer.outcome === 'refused' &&
@@ -105,10 +109,10 @@ async function replayAnswer(
   deps: PublishDeps,
   id: string,
   requestedBy: string,
-  notFoundError: ServiceError,
+  noDraftError: ServiceError,
 ): Promise<PublishResponse> {
   const publicationId = await deps.findOwnCommitted(id, requestedBy);
-  if (publicationId === undefined) throw notFoundError;
+  if (publicationId === undefined) throw noDraftError;
   return { publicationId };
 }
 
@@ -120,7 +124,7 @@ export function subjectOf(subject: PublishRequest__Output['subject']): Publicati
 }
 
 /** The caller's identity, to distinguish a repeat from a stranger's request. */
-function callerKey({ userId, service, grants }: Principal): string {
+function requesterId({ userId, service, grants }: Principal): string {
   if (userId !== null) return `user:${userId}`;
   if (service !== null) return `service:${service}`;
   return `links:${grants

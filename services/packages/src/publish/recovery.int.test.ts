@@ -13,8 +13,9 @@ import {
   type Replica,
 } from '../testing/packages-fixture.ts';
 import { LOST } from '../testing/scripted-peers.ts';
+import { abandonedPublications } from './abandoned-publications.ts';
 import { deleteOldOnce } from './maintenance.ts';
-import { decisionStore, publicationStore } from './publication-store.ts';
+import { publicationStore } from './publication-store.ts';
 import { runPublication } from './run-publication.ts';
 
 let fixture: PackagesFixture;
@@ -188,7 +189,7 @@ describe('a coordinator that starts', () => {
     fixture.peers.say.decide = async () => {
       throw LOST;
     };
-    fixture.peers.say.decideBuckets = async () => {
+    fixture.peers.say.applyDecisionToBuckets = async () => {
       throw LOST;
     };
     const { publicationId } = await publishPackage(id, editor);
@@ -308,7 +309,7 @@ describe('an owner that was away longer than its lease', () => {
       database,
       packageVersion: { read: neverAsked, check: neverAsked, publish: neverAsked, unlock: neverAsked },
       times: { leaseMs: 60_000, deadlineMs: 60_000 },
-      expired: () => undefined,
+      onExpired: () => undefined,
     };
     const log = publicationStore(store);
     const late = await log.read(publicationId);
@@ -318,18 +319,18 @@ describe('an owner that was away longer than its lease', () => {
       {
         now: () => new Date(),
         sleep: async () => undefined,
-        log,
+        publications: log,
         participants: {
           seal: async () => {
             seals += 1;
             // Meanwhile the lease has run out and somebody else goes on.
-            await decisionStore(store).claim(100, new Date());
+            await abandonedPublications(store).claim(100, new Date());
             return { outcome: 'blocked' };
           },
           prepare: neverAsked,
           notify: neverAsked,
         },
-        observed: () => undefined,
+        onFact: () => undefined,
       },
       late,
       { blockedMs: 60_000, reachMs: 60_000, retryMs: 1, maxBytes: 1_000_000 },

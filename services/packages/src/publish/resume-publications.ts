@@ -3,16 +3,16 @@ import { type Repeated, repeatedly } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { validate as isUuid } from 'uuid';
+import type { AbandonedPublications } from './abandoned-publications.ts';
 import type { Coordinator } from './coordinator.ts';
 import type { Publication, PublicationState } from './publication.ts';
-import type { Decisions } from './publication-store.ts';
 
 export interface ResumeDeps {
-  readonly decisions: Pick<Decisions, 'claim'>;
+  readonly decisions: Pick<AbandonedPublications, 'claim'>;
   readonly coordinator: Coordinator;
   now(): Date;
-  resumed(publication: Publication): void;
-  failed(cause: unknown): void;
+  onResumed(publication: Publication): void;
+  onFailed(cause: unknown): void;
 }
 
 const MAX_RESUMED = 20;
@@ -20,7 +20,7 @@ const MAX_RESUMED = 20;
 /** Scans at once and then on a timer for publications without an owner, and runs them. */
 export function resumePublications(deps: ResumeDeps, everyMs: number): Repeated {
   const running = new Set<Promise<unknown>>();
-  return repeatedly(everyMs, () => resumeOnce(deps, running), deps.failed);
+  return repeatedly(everyMs, () => resumeOnce(deps, running), deps.onFailed);
 }
 
 /**
@@ -28,13 +28,13 @@ export function resumePublications(deps: ResumeDeps, everyMs: number): Repeated 
  * however many, do not delay abandoned ones.
  */
 export async function resumeOnce(
-  { decisions, coordinator, now, resumed }: Omit<ResumeDeps, 'failed'>,
+  { decisions, coordinator, now, onResumed }: Omit<ResumeDeps, 'onFailed'>,
   running: Set<Promise<unknown>> = new Set(),
 ): Promise<void> {
   const room = MAX_RESUMED - running.size;
   if (room <= 0) return;
   for (const publication of await decisions.claim(room, now())) {
-    resumed(publication);
+    onResumed(publication);
     const { finished } = coordinator.run(publication);
     running.add(finished);
     void finished.finally(() => running.delete(finished));
@@ -42,10 +42,10 @@ export async function resumeOnce(
 }
 
 export interface ResolvePublicationsDeps {
-  readonly decisions: Pick<Decisions, 'readAfterDeadlines' | 'insertTombstones'>;
+  readonly decisions: Pick<AbandonedPublications, 'readAfterDeadlines' | 'insertTombstones'>;
   now(): Date;
   /** A participant has state of a publication that is unknown here. */
-  unknown(publicationId: string): void;
+  onUnknown(publicationId: string): void;
 }
 
 /**
@@ -57,7 +57,7 @@ export interface ResolvePublicationsDeps {
  *
  * @throws ServiceError - `forbidden`: the caller is no service - `invalid`: an id is no UUID
  */
-export function resolvePublications({ decisions, now, unknown }: ResolvePublicationsDeps) {
+export function resolvePublications({ decisions, now, onUnknown }: ResolvePublicationsDeps) {
   return async (
     { publicationIds }: ResolvePublicationsRequest__Output,
     { principal }: CallContext,
@@ -73,7 +73,7 @@ export function resolvePublications({ decisions, now, unknown }: ResolvePublicat
     await read(publicationIds);
     const missing = publicationIds.filter((id) => !states.has(id));
     if (missing.length > 0) {
-      missing.forEach(unknown);
+      missing.forEach(onUnknown);
       await decisions.insertTombstones(missing, now());
       await read(missing);
     }

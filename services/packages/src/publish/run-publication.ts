@@ -1,14 +1,14 @@
 import { ServiceError } from '@kr/service-error';
-import type { Participant, Publication, Refusal } from './publication.ts';
+import type { ParticipantName, Publication, Refusal } from './publication.ts';
 import type { PrepareReply, PublishPorts, SealReply } from './publish-ports.ts';
 import {
-  decide,
   type FileManifest,
-  type PublishAnswer,
   type PublishEffect,
   type PublishInput,
   type PublishLimits,
+  type PublishResult,
   type PublishState,
+  transition,
 } from './publish-saga.ts';
 
 export interface Run {
@@ -16,7 +16,7 @@ export interface Run {
    * Resolves at the commit point or at the refusal. Participants may not be notified yet, except that the
    * records service was notified of a package with related resources. Never rejects.
    */
-  readonly answer: Promise<PublishAnswer>;
+  readonly answer: Promise<PublishResult>;
   /** When this owner has nothing left to do. Never rejects. */
   readonly finished: Promise<void>;
 }
@@ -25,27 +25,26 @@ export interface Run {
  * Drives a publication of this process as far as possible. The row has all state that the next owner needs.
  */
 export function runPublication(ports: PublishPorts, publication: Publication, limits: PublishLimits): Run {
-  const answer = Promise.withResolvers<PublishAnswer>();
+  const answer = Promise.withResolvers<PublishResult>();
   let state: PublishState = { step: 'new' };
 
-  const feed = async (input: PublishInput): Promise<void> => {
-    const decision = decide(state, input);
-    state = decision.state;
-    const { effects } = decision;
-    await Promise.all(effects.map((effect) => carryOut(effect)));
+  const dispatch = async (input: PublishInput): Promise<void> => {
+    const next = transition(state, input);
+    state = next.state;
+    await Promise.all(next.effects.map((effect) => execute(effect)));
   };
 
-  const carryOut = async (effect: PublishEffect): Promise<void> => {
+  const execute = async (effect: PublishEffect): Promise<void> => {
     if (effect.do === 'answer') return answer.resolve(effect.answer);
     const owned = state.step === 'new' ? publication : state.publication;
-    const next = await perform(ports, effect, owned);
-    if (next !== undefined) await feed(next);
+    const next = await executeEffect(ports, effect, owned);
+    if (next !== undefined) await dispatch(next);
   };
 
-  const finished = feed({ type: 'opened', publication, limits, at: ports.now().getTime() }).then(
+  const finished = dispatch({ type: 'begun', publication, limits, at: ports.now().getTime() }).then(
     () => answer.resolve({ outcome: 'unknown' }),
     (cause: unknown) => {
-      ports.observed({ fact: 'failed', publication, cause });
+      ports.onFact({ fact: 'failed', publication, cause });
       answer.resolve({ outcome: 'unknown' });
     },
   );
@@ -53,32 +52,42 @@ export function runPublication(ports: PublishPorts, publication: Publication, li
 }
 
 /** Carries one effect out and answers with the input it led to. */
-async function perform(
+async function executeEffect(
   ports: PublishPorts,
   effect: Exclude<PublishEffect, { do: 'answer' }>,
   publication: Publication,
 ): Promise<PublishInput | undefined> {
   switch (effect.do) {
     case 'seal':
-      return query(ports, publication, async () => sealed(await ports.participants.seal(publication)));
+      return beforeDecision(ports, publication, async () =>
+        sealed(await ports.participants.seal(publication)),
+      );
     case 'check':
-      return query(ports, publication, async () => {
-        return { type: 'checked', issues: await ports.log.check(publication, effect.manifests) };
+      return beforeDecision(ports, publication, async () => {
+        return { type: 'checked', issues: await ports.publications.check(publication, effect.manifests) };
       });
     case 'prepare':
-      return query(ports, publication, () => prepare(ports, publication, effect.ids, effect.manifests));
-    case 'renew':
+      return beforeDecision(ports, publication, () =>
+        prepare(ports, publication, effect.ids, effect.manifests),
+      );
+    case 'renewThenContinue':
       await ports.sleep(effect.afterMs);
-      return query(ports, publication, () => renew(ports, publication));
+      return beforeDecision(ports, publication, () => renew(ports, publication));
     case 'commit':
-      return store(ports, publication, () =>
-        ports.log.commit(publication, effect.publishedIds, effect.manifests, ports.now()),
+      return whileDeciding(ports, publication, () =>
+        ports.publications.commit(publication, effect.publishedIds, effect.manifests, ports.now()),
       );
     case 'abort':
-      return store(ports, publication, () => ports.log.abort(publication, effect.refusal, ports.now()));
+      return whileDeciding(ports, publication, () =>
+        ports.publications.abort(publication, effect.refusal, ports.now()),
+      );
     case 'reread':
       await ports.sleep(effect.afterMs);
-      return store(ports, publication, async () => (await ports.log.read(publication.id)) ?? publication);
+      return whileDeciding(
+        ports,
+        publication,
+        async () => (await ports.publications.read(publication.id)) ?? publication,
+      );
     case 'notify':
       return notify(ports, publication, effect.participant);
     case 'finish':
@@ -115,12 +124,12 @@ async function prepare(
 }
 
 async function renew(ports: PublishPorts, publication: Publication): Promise<PublishInput> {
-  const { isRenewed, publication: row } = await ports.log.renew(publication, ports.now());
+  const { isRenewed, publication: row } = await ports.publications.renew(publication, ports.now());
   return { type: isRenewed ? 'renewed' : 'rowRead', publication: row };
 }
 
 /** Before the commit point: retries unreachable participants; a permanent refusal aborts. */
-async function query(
+async function beforeDecision(
   ports: PublishPorts,
   publication: Publication,
   call: () => Promise<PublishInput | 'blocked'>,
@@ -130,13 +139,13 @@ async function query(
     return reply === 'blocked' ? { type: 'blocked', at: ports.now().getTime() } : reply;
   } catch (cause) {
     if (isFinal(cause)) return { type: 'failed', refusal: refusalOf(cause) };
-    ports.observed({ fact: 'retried', publication, cause });
+    ports.onFact({ fact: 'retried', publication, cause });
     return { type: 'unreachable', at: ports.now().getTime() };
   }
 }
 
 /** After a connection loss inside COMMIT only the row shows the outcome. */
-async function store(
+async function whileDeciding(
   ports: PublishPorts,
   publication: Publication,
   write: () => Promise<Publication>,
@@ -147,7 +156,7 @@ async function store(
     return { type: 'rowRead', publication: row };
   } catch (cause) {
     if (isFinal(cause)) return { type: 'failed', refusal: refusalOf(cause) };
-    ports.observed({ fact: 'retried', publication, cause });
+    ports.onFact({ fact: 'retried', publication, cause });
     return { type: 'outcomeUnknown', at: ports.now().getTime() };
   }
 }
@@ -155,19 +164,19 @@ async function store(
 function observeDecision(ports: PublishPorts, before: Publication, row: Publication): void {
   if (before.state !== 'PREPARING' || row.state === 'PREPARING') return;
   const isCommitted = row.state === 'COMMITTED' || row.state === 'DONE';
-  ports.observed({ fact: isCommitted ? 'committed' : 'aborted', publication: row });
+  ports.onFact({ fact: isCommitted ? 'committed' : 'aborted', publication: row });
 }
 
 async function notify(
   ports: PublishPorts,
   publication: Publication,
-  participant: Participant,
+  participant: ParticipantName,
 ): Promise<PublishInput> {
   try {
     await ports.participants.notify(participant, publication);
     return { type: 'applied', participant };
   } catch (cause) {
-    ports.observed({ fact: 'undelivered', publication, participant, cause });
+    ports.onFact({ fact: 'undelivered', publication, participant, cause });
     return { type: 'undelivered', participant };
   }
 }
@@ -175,11 +184,11 @@ async function notify(
 /** A decision cannot be undone: if the write fails, the next owner repeats it. */
 async function finish(ports: PublishPorts, publication: Publication): Promise<PublishInput | undefined> {
   try {
-    await ports.log.finish(publication, ports.now());
-    ports.observed({ fact: 'finished', publication });
+    await ports.publications.finish(publication, ports.now());
+    ports.onFact({ fact: 'finished', publication });
     return { type: 'finished' };
   } catch (cause) {
-    ports.observed({ fact: 'retried', publication, cause });
+    ports.onFact({ fact: 'retried', publication, cause });
     return undefined;
   }
 }
@@ -187,12 +196,12 @@ async function finish(ports: PublishPorts, publication: Publication): Promise<Pu
 async function postpone(
   ports: PublishPorts,
   publication: Publication,
-  applied: readonly Participant[],
+  applied: readonly ParticipantName[],
 ): Promise<undefined> {
   try {
-    await ports.log.postpone(publication, applied, ports.now());
+    await ports.publications.postpone(publication, applied, ports.now());
   } catch (cause) {
-    ports.observed({ fact: 'retried', publication, cause });
+    ports.onFact({ fact: 'retried', publication, cause });
   }
 }
 

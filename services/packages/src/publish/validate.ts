@@ -1,6 +1,6 @@
 import { type Principal, servicePrincipal } from '@kr/caller';
 import type { EntityProblems, ValidateRequest__Output, ValidateResponse } from '@kr/contracts';
-import { getEntity, NO_FILES, notFound, permit, validateOwnDraft } from '@kr/draft-lifecycle';
+import { assertAllowedOn, getEntity, NO_FILES, notFound, validateOwnDraft } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { Issue } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
@@ -33,7 +33,7 @@ function validatePackage(context: PackagesContext) {
     const { draft, parent } = entity;
     const snapshot = packageSnapshot(entity);
     if (draft === null || snapshot === undefined) throw notFound();
-    permit(principal, 'read_draft', entity, draft, now());
+    assertAllowedOn(principal, 'read_draft', entity, draft, now());
 
     const ids = [...snapshot.resourceIds];
     const ownIssues = async () => {

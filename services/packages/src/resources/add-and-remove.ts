@@ -9,6 +9,7 @@ import type {
   RemoveResourcesResponse,
 } from '@kr/contracts';
 import {
+  assertAllowedOn,
   draftForChange,
   type Entity,
   findPreviousVersion,
@@ -16,7 +17,6 @@ import {
   loadEntities,
   notFound,
   notFoundErrors,
-  permit,
 } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
@@ -137,7 +137,7 @@ export function importResources(context: PackagesContext) {
       principal,
     });
     const previous = await previousVersion(context, entity);
-    permit(principal, 'read', previous, previous.published, context.now());
+    assertAllowedOn(principal, 'read', previous, previous.published, context.now());
 
     const imported = await resourceIdsOf(context.database, previous.id);
     await changeResources(context, {

@@ -16,14 +16,14 @@ import { isRestricting, resourcesChanged, type VersionUpdate, versionUpdate } fr
  * public
  */
 async function notifyRecords(
-  { records, observed }: Pick<PackagesContext, 'records' | 'observed'>,
+  { records, observations }: Pick<PackagesContext, 'records' | 'observations'>,
   { update, isAdded }: Changed,
   requestId: string,
 ): Promise<void> {
   try {
     await records.setPackageResources(update, servicePrincipal('packages', requestId));
   } catch (cause) {
-    observed.mirrorDeferred(update.packageId, cause);
+    observations.mirrorDeferred(update.packageId, cause);
     if (isAdded && isRestricting(update)) throw ServiceError.from(cause);
   }
 }

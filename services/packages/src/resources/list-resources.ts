@@ -7,10 +7,10 @@ import type {
 } from '@kr/contracts';
 import {
   assertService,
+  isAllowedOn,
   type LifecycleContext,
   listVersionIds,
   loadEntities,
-  may,
   removedError,
 } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
@@ -31,8 +31,8 @@ export function listResources({ database, now }: LifecycleContext) {
     const { ids, version } = await resourcesAndAccess(database, packageId);
     if (version === null) return {};
     if (!asDraft && version.removal !== null) throw removedError(version.removal);
-    const isPublished = version.isPublished && may(principal, 'read', version, version, now());
-    const isListed = isPublished || may(principal, 'read_draft', version, version, now());
+    const isPublished = version.isPublished && isAllowedOn(principal, 'read', version, version, now());
+    const isListed = isPublished || isAllowedOn(principal, 'read_draft', version, version, now());
     return { ids: isListed ? ids : [], isPublished };
   };
 }

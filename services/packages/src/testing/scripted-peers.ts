@@ -1,7 +1,7 @@
 import type { Principal } from '@kr/caller';
 import type {
-  DecideBucketsRequest__Output,
-  DecidePublicationRequest__Output,
+  ApplyDecisionToBucketsRequest__Output,
+  ApplyDecisionToRecordsRequest__Output,
   PreparePublicationRequest__Output,
   RecordDescription,
   SealBucketsRequest__Output,
@@ -31,8 +31,8 @@ export interface ScriptedPeers {
   readonly sealed: SealBucketsRequest__Output[];
   readonly prepared: PreparePublicationRequest__Output[];
   readonly validated: ValidateRecordsRequest__Output[];
-  readonly decided: DecidePublicationRequest__Output[];
-  readonly bucketsDecided: DecideBucketsRequest__Output[];
+  readonly decided: ApplyDecisionToRecordsRequest__Output[];
+  readonly bucketsDecided: ApplyDecisionToBucketsRequest__Output[];
   readonly mirrored: { packageId: string; revision: string; ids: string[] }[];
   /** The calls with a restriction. */
   readonly restricted: { packageParentId: string; ids: string[]; access: unknown }[];
@@ -46,8 +46,8 @@ export interface ScriptedPeers {
   say: {
     seal(request: SealBucketsRequest__Output): Promise<{ isSealed: boolean; blockedBy?: string }>;
     prepare(request: PreparePublicationRequest__Output): Promise<PrepareReply>;
-    decide(request: DecidePublicationRequest__Output): Promise<void>;
-    decideBuckets(request: DecideBucketsRequest__Output): Promise<void>;
+    decide(request: ApplyDecisionToRecordsRequest__Output): Promise<void>;
+    applyDecisionToBuckets(request: ApplyDecisionToBucketsRequest__Output): Promise<void>;
     validate(request: ValidateRecordsRequest__Output): Promise<Issue[]>;
     authorise(id: string, form: string): Promise<void>;
     mirror(packageId: string, isRestricted: boolean): Promise<void>;
@@ -70,7 +70,7 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     dissociate: async (ids) => ids,
     prepare: async ({ ids }) => ({ isPrepared: true, stagedIds: ids }),
     decide: async () => undefined,
-    decideBuckets: async () => undefined,
+    applyDecisionToBuckets: async () => undefined,
     validate: async () => [],
     authorise: async () => undefined,
     mirror: async () => undefined,
@@ -81,8 +81,8 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     sealed: [] as SealBucketsRequest__Output[],
     prepared: [] as PreparePublicationRequest__Output[],
     validated: [] as ValidateRecordsRequest__Output[],
-    decided: [] as DecidePublicationRequest__Output[],
-    bucketsDecided: [] as DecideBucketsRequest__Output[],
+    decided: [] as ApplyDecisionToRecordsRequest__Output[],
+    bucketsDecided: [] as ApplyDecisionToBucketsRequest__Output[],
     mirrored: [] as ScriptedPeers['mirrored'][number][],
     restricted: [] as ScriptedPeers['restricted'][number][],
     associated: [] as { packageParentId: string; ids: string[] }[],
@@ -114,7 +114,7 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
       const issues = await peers.say.validate(request);
       return { issues: issues.map((issue) => ({ ...issue, messages: [...issue.messages] })) };
     },
-    async DecidePublication(request) {
+    async ApplyDecisionToRecords(request) {
       lists.calls.push(request.isCommitted ? 'records commit' : 'records abort');
       lists.decided.push(request);
       await peers.say.decide(request);
@@ -164,10 +164,10 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
       lists.sealed.push(request);
       return { ...(await peers.say.seal(request)), buckets: request.entityIds.map(bucket) };
     },
-    async DecideBuckets(request) {
+    async ApplyDecisionToBuckets(request) {
       lists.calls.push(request.isCommitted ? 'files commit' : 'files abort');
       lists.bucketsDecided.push(request);
-      await peers.say.decideBuckets(request);
+      await peers.say.applyDecisionToBuckets(request);
       return {};
     },
     async DescribeBuckets({ entityIds }) {

@@ -1,4 +1,4 @@
-import { type LifecycleContext, publishChanges, transact } from '@kr/draft-lifecycle';
+import { appendChangedEvents, type LifecycleContext, transact } from '@kr/draft-lifecycle';
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { RecordsContext } from '../context.ts';
 import { releaseManaged } from '../package-relations/managed-records.ts';
@@ -63,6 +63,6 @@ async function apply(context: RecordsContext, event: PackageEvent): Promise<void
 export async function markPackagePublished(context: LifecycleContext, packageId: string): Promise<void> {
   await transact(context, async (tx) => {
     const records = await markPublishedWith(tx, packageId, []);
-    if (records.length > 0) await publishChanges(context, tx, records);
+    if (records.length > 0) await appendChangedEvents(context, tx, records);
   });
 }

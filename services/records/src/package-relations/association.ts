@@ -10,8 +10,8 @@ import {
   bumpRevisions,
   type Entity,
   findEntities,
+  isAllowedOn,
   type LifecycleContext,
-  may,
   notFoundErrors,
   transact,
 } from '@kr/draft-lifecycle';
@@ -70,7 +70,9 @@ export function associateRecords(context: LifecycleContext) {
     const refused = ids.filter((id) => {
       const entity = entities.get(id);
       const content = entity?.draft ?? entity?.published;
-      return entity === undefined || content == null || !may(principal, 'associate', entity, content, now);
+      return (
+        entity === undefined || content == null || !isAllowedOn(principal, 'associate', entity, content, now)
+      );
     });
     if (refused.length > 0) throw forbidden(ids, refused);
 

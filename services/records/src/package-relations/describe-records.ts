@@ -6,15 +6,21 @@ import type {
   ReadPackageTrailRequest__Output,
   ReadPackageTrailResponse,
 } from '@kr/contracts';
-import { assertService, type Entity, findEntities, type LifecycleContext, may } from '@kr/draft-lifecycle';
+import {
+  assertService,
+  type Entity,
+  findEntities,
+  isAllowedOn,
+  type LifecycleContext,
+} from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 
 /** Whether the caller may read a resource in one form at least. */
 export function isReadable(principal: Principal, entity: Entity, now: Date): boolean {
   const { draft, published } = entity;
   return (
-    (published !== null && may(principal, 'read', entity, published, now)) ||
-    (draft !== null && may(principal, 'read_draft', entity, draft, now))
+    (published !== null && isAllowedOn(principal, 'read', entity, published, now)) ||
+    (draft !== null && isAllowedOn(principal, 'read_draft', entity, draft, now))
   );
 }
 

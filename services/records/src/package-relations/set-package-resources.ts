@@ -1,5 +1,5 @@
 import type { SetPackageResourcesRequest__Output, SetPackageResourcesResponse } from '@kr/contracts';
-import { assertService, type LifecycleContext, publishChanges, transact } from '@kr/draft-lifecycle';
+import { appendChangedEvents, assertService, type LifecycleContext, transact } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import {
   recordsToRestrict,
@@ -62,7 +62,7 @@ export async function applyPackageUpdate(context: LifecycleContext, update: Pack
       await lockManagedDrafts(tx, restriction.packageParentId, ids);
     }
     const changed = await replacePackageRecords(tx, update, context.now());
-    if (changed !== undefined) await publishChanges(context, tx, [...changed.added, ...changed.removed]);
+    if (changed !== undefined) await appendChangedEvents(context, tx, [...changed.added, ...changed.removed]);
     if (restriction === undefined) return;
     const isNew = await storeRestriction(tx, packageId, restriction.revision);
     const ids = isNew ? recordIds : (changed?.added ?? []);

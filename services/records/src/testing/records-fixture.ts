@@ -2,7 +2,7 @@ import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
 import type { RemoveDeletedRecordsRequest, VersionResources__Output } from '@kr/contracts';
 import { openDatabase } from '@kr/database';
 import {
-  decidePublication,
+  applyDecisionToRecords,
   type Entity,
   lifecycleContext,
   lifecycleHandlers,
@@ -131,7 +131,10 @@ export async function recordsFixture() {
       const vote = await preparePublication(lifecycle, PART_BYTES)(request, callOf(PACKAGES));
       if (vote.isPrepared !== true) throw new Error(JSON.stringify(vote));
       return async () =>
-        void (await decidePublication(lifecycle)({ publicationId, isCommitted: true }, callOf(PACKAGES)));
+        void (await applyDecisionToRecords(lifecycle)(
+          { publicationId, isCommitted: true },
+          callOf(PACKAGES),
+        ));
     },
     async publish(ids: string[], packageId = '', packageParentId = ''): Promise<void> {
       const commit = await this.prepare(ids, packageId, packageParentId);

@@ -111,7 +111,7 @@ function observeIndex(deps: ObserveIndexDeps): { stop(): void } {
   return observeGauges({
     meter: 'search',
     gauges: GAUGES,
-    failed: (err) => deps.logger.warn({ err }, 'the index could not be inspected'),
+    onFailed: (err) => deps.logger.warn({ err }, 'the index could not be inspected'),
     read: async () => [...(await lagReadings(deps)), ...(await driftReadings(deps))],
   });
 }

@@ -12,7 +12,7 @@ export type LifecycleClient = Pick<Client<typeof definitions.lifecycle>, 'fetchF
 
 const FETCH_SIZE = 200;
 /** A page of documents may be large. */
-const TIMES = 2;
+const TIMEOUT_FACTOR = 2;
 
 /** Reads entities from the records and packages services, on the search service's own behalf. */
 export function lifecycleSource(
@@ -20,7 +20,7 @@ export function lifecycleSource(
   vocabularies: Vocabularies,
 ): EntitySource {
   const principal = () => servicePrincipal('search');
-  const options = { timeoutFactor: TIMES };
+  const options = { timeoutFactor: TIMEOUT_FACTOR };
   /** In two halves where the documents are too large for one answer. */
   const fetchPage = async (
     kind: EntityKind,

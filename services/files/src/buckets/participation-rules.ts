@@ -2,10 +2,10 @@
  * This service's side of a publication as a pure table: the effect of a seal or a decision, given the previous
  * answer. Messages may arrive twice, late, or in the wrong order.
  */
-export type FenceState = 'prepared' | 'applied' | 'aborted';
+export type ParticipationState = 'prepared' | 'applied' | 'aborted';
 
-export interface Fence {
-  state: FenceState;
+export interface Participation {
+  state: ParticipationState;
   /** The coordinator's epoch at the seal; 0 when there was none. */
   epoch: number;
 }
@@ -16,8 +16,8 @@ export interface Fence {
  */
 export type SealVerdict = 'attempt' | 'yes' | 'no';
 
-export function onSeal(fence: Fence | undefined): SealVerdict {
-  switch (fence?.state) {
+export function onSeal(participation: Participation | undefined): SealVerdict {
+  switch (participation?.state) {
     case undefined:
       return 'attempt';
     case 'prepared':
@@ -30,13 +30,13 @@ export function onSeal(fence: Fence | undefined): SealVerdict {
 
 /**
  * `apply` and `undo` change buckets, `remember` only prevents a late seal, `done` repeats an earlier answer.
- * `adopt`: committed, although the seal is unknown (a restored backup, or the fence has been deleted); the published files
- * must be immutable all the same. `contradiction`: a decision has changed, which the protocol excludes.
+ * `adopt`: committed, although the seal is unknown (a restored backup, or the participation has been deleted); the published files
+ * must be immutable all the same. The records service reports a contradiction, because its staged forms are missing. `contradiction`: a decision has changed, which the protocol excludes.
  */
-export type DecideVerdict = 'apply' | 'undo' | 'remember' | 'adopt' | 'done' | 'contradiction';
+export type DecisionVerdict = 'apply' | 'undo' | 'remember' | 'adopt' | 'done' | 'contradiction';
 
-export function onDecide(fence: Fence | undefined, isCommitted: boolean): DecideVerdict {
-  switch (fence?.state) {
+export function onDecision(participation: Participation | undefined, isCommitted: boolean): DecisionVerdict {
+  switch (participation?.state) {
     case undefined:
       return isCommitted ? 'adopt' : 'remember';
     case 'prepared':

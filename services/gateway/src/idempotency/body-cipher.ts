@@ -5,29 +5,29 @@ const NONCE_LENGTH = 12;
 const TAG_LENGTH = 16;
 
 /** Bodies as they are stored: an answer may contain a token, which readers of the database must not be able to use. */
-export interface BodySeal {
-  seal(body: Uint8Array): Uint8Array<ArrayBuffer>;
-  /** Undefined when it was sealed with another secret, or not at all. */
-  open(sealed: Uint8Array): Uint8Array<ArrayBuffer> | undefined;
+export interface BodyCipher {
+  encrypt(body: Uint8Array): Uint8Array<ArrayBuffer>;
+  /** Undefined when it was encrypted with another secret, or not at all. */
+  decrypt(encrypted: Uint8Array): Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** AES-256-GCM (NIST SP 800-38D) with a key derived from the secret: nonce, tag and what is sealed. */
-export function bodySeal(secret: string): BodySeal {
+/** AES-256-GCM (NIST SP 800-38D) with a key derived from the secret: nonce, tag and the encrypted body. */
+export function bodyCipher(secret: string): BodyCipher {
   const key = new Uint8Array(hkdfSync('sha256', secret, '', 'kr-stored-answer-1', 32));
   return {
-    seal: (body) => {
+    encrypt: (body) => {
       const nonce = randomBytes(NONCE_LENGTH);
       const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_LENGTH });
       const text = Buffer.concat([cipher.update(body), cipher.final()]);
       return new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), text]));
     },
-    open: (sealed) => {
-      if (sealed.length < NONCE_LENGTH + TAG_LENGTH) return undefined;
-      const opener = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_LENGTH), {
+    decrypt: (encrypted) => {
+      if (encrypted.length < NONCE_LENGTH + TAG_LENGTH) return undefined;
+      const opener = createDecipheriv(CIPHER, key, encrypted.subarray(0, NONCE_LENGTH), {
         authTagLength: TAG_LENGTH,
       });
-      opener.setAuthTag(sealed.subarray(NONCE_LENGTH, NONCE_LENGTH + TAG_LENGTH));
-      const body = opener.update(sealed.subarray(NONCE_LENGTH + TAG_LENGTH));
+      opener.setAuthTag(encrypted.subarray(NONCE_LENGTH, NONCE_LENGTH + TAG_LENGTH));
+      const body = opener.update(encrypted.subarray(NONCE_LENGTH + TAG_LENGTH));
       try {
         opener.final();
       } catch {
