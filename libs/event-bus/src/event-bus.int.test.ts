@@ -229,6 +229,27 @@ describe('relay', () => {
     expect((await streamed()).sort()).toEqual(['a@1', 'a@2', 'b@1']);
   });
 
+  test('resends the events of a stream that was lost and created again while a batch was in flight', async () => {
+    relayFor('records');
+    await write(saved('a', 1));
+    await until(async () => (await unpublished()) === 0);
+
+    const connection = await bus.whenUp();
+    const { outMsgs } = connection.stats();
+    proxy.freeze();
+    await write(saved('a', 2));
+    await until(() => connection.stats().outMsgs > outMsgs);
+    await proxy.cut();
+    await loseStream();
+    const other = connectBus({ servers: nats.url, name: 'other', logger });
+    await ensureStream(await other.whenUp());
+    await other.close();
+    await proxy.open();
+    await until(async () => (await unpublished()) === 0);
+    await until(async () => (await streamed()).length === 2);
+    expect((await streamed()).sort()).toEqual(['a@1', 'a@2']);
+  });
+
   test('resends nothing into the same stream', async () => {
     const first = relayFor('records');
     await write(saved('a', 1));
@@ -1124,6 +1145,8 @@ async function streamed(): Promise<string[]> {
 
 interface Proxy {
   url: string;
+  /** Blocks the bytes that open connections send to the server. */
+  freeze(): void;
   /** Drops every connection and lets none in. */
   cut(): Promise<void>;
   open(): Promise<void>;
@@ -1134,6 +1157,7 @@ interface Proxy {
 async function startProxy(target: string): Promise<Proxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
   const listen = (at: number) =>
     new Promise<Server>((resolve) => {
       const server = createServer((inward) => {
@@ -1149,6 +1173,8 @@ async function startProxy(target: string): Promise<Proxy> {
             other.destroy();
           });
         }
+        clients.add(inward);
+        inward.on('close', () => clients.delete(inward));
         inward.pipe(outward).pipe(inward);
       });
       server.listen(at, '127.0.0.1', () => resolve(server));
@@ -1164,6 +1190,9 @@ async function startProxy(target: string): Promise<Proxy> {
   };
   return {
     url: `nats://127.0.0.1:${ownPort}`,
+    freeze: () => {
+      for (const client of clients) client.unpipe().pause();
+    },
     cut,
     open: async () => {
       server ??= await listen(ownPort);
