@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
  * Replaces the last release while there is no tag: the commit in which each service got its initial
  * migration.
  */
-const COMMIT = 'c9eaca41885c977a6b646dcabb8d6ce7bd70fa1c';
+const COMMIT = '17d07d1d8f7b39019ec075ee4d172f33c1bbdca7';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const run = promisify(execFile);
