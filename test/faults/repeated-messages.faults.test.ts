@@ -14,7 +14,7 @@ import { type Message, startRelay } from './recording-relay.ts';
 import { openStream, type Stream } from './republished-events.ts';
 
 /** Calls of the coordinator to its participants. */
-const OF_A_PUBLICATION = /^(Seal|Decide)Buckets$|^(Prepare|Decide)Publication$/;
+const OF_A_PUBLICATION = /^SealBuckets$|^PreparePublication$|^ApplyDecisionTo(?:Buckets|Records)$/;
 const CALLED = {
   records: {
     address: 'RECORDS_ADDRESS',
