@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Principal } from '@kr/caller';
 import { assertAllowedOn, getEntity, notFound, type Repeated } from '@kr/draft-lifecycle';
-import { around } from '@kr/failpoint';
 import { type ErrorKind, ServiceError } from '@kr/service-error';
 import { v7 as uuidv7 } from 'uuid';
 import type { PackagesConfig } from '../config.ts';
@@ -70,10 +69,8 @@ export function openPublishing(
       coordinator,
       checkPublishAccess: { package: checkPackageAccess(context), record: checkRecordAccess(context) },
       begin: {
-        package: around('publish.begin', (id, options, snapshot) =>
-          beginPackage(begin, id, options, snapshot),
-        ),
-        record: around('publish.begin', (id, options) => beginRecord(begin, id, options)),
+        package: (id, options, snapshot) => beginPackage(begin, id, options, snapshot),
+        record: (id, options) => beginRecord(begin, id, options),
       },
       findOwnCommitted: (id, requestedBy) => findOwnCommitted(database, id, requestedBy),
       onBegun: observations.publicationStarted,

@@ -3,6 +3,7 @@ import type { Principal } from '@kr/caller';
 import type { Definitions, PublishRequest__Output, PublishResponse } from '@kr/contracts';
 import type { Sql } from '@kr/database';
 import { notFound } from '@kr/draft-lifecycle';
+import { failpoint } from '@kr/failpoint';
 import type { CallContext, Handlers } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { BeginResult, PublishOptions } from './begin-publication.ts';
@@ -63,7 +64,9 @@ export function publish(deps: PublishDeps) {
       actor: actorOf(call.principal, parentIds),
       ifRevision: Number(ifRevision),
     };
+    await failpoint('publish.begin.before');
     const result = await deps.begin[kind](id, options, snapshot);
+    await failpoint('publish.begin.after');
     if (result.kind === 'absent') return replayAnswer(deps, id, requestedBy, notFound());
 
     const { publicationId, answer } =
