@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * Replaces the last release while there is no tag: the commit in which each service got its initial
- * migration.
+ * Replaces the last release while there is no tag: the last commit that changed an initial migration or a protocol
+ * incompatibly, or a later one.
  */
 const COMMIT = '17d07d1d8f7b39019ec075ee4d172f33c1bbdca7';
 

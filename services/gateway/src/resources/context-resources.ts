@@ -7,6 +7,22 @@ import { DRAFT_RESOURCES_QUERY, readSearchQuery } from '../search/search-query.t
 
 export function contextRoutes(clients: Clients, limits: PageLimits): Operation[] {
   const context = '/api/packages/:id/context';
+  const changeMembers = (operationId: 'associate' | 'dissociate', summary: string): Operation => ({
+    method: 'POST',
+    path: `${context}/actions/${operationId}`,
+    body: 'json',
+    changes: ['published', 'index'],
+    operationId,
+    summary,
+    requestBody: 'Records',
+    responses: { 204: 'Done' },
+    errors: [400, 403, 404],
+    handler: async (call) => {
+      const request = { packageId: param(call, 'id'), body: call.rawBody };
+      await clients.packages[operationId](request, call.principal);
+      return noContent();
+    },
+  });
   return [
     {
       method: 'GET',
@@ -56,41 +72,10 @@ export function contextRoutes(clients: Clients, limits: PageLimits): Operation[]
         return noContent();
       },
     },
-    {
-      method: 'POST',
-      path: `${context}/actions/associate`,
-      body: 'json',
-      changes: ['published', 'index'],
-      operationId: 'associate',
-      summary: 'Adds resource drafts to the context: all or none.',
-      requestBody: 'Records',
-      responses: { 204: 'Done' },
-      errors: [400, 403, 404],
-      handler: async (call) => {
-        await clients.packages.associate(
-          { packageId: param(call, 'id'), body: call.rawBody },
-          call.principal,
-        );
-        return noContent();
-      },
-    },
-    {
-      method: 'POST',
-      path: `${context}/actions/dissociate`,
-      body: 'json',
-      changes: ['published', 'index'],
-      operationId: 'dissociate',
-      summary: 'Removes resources from the context and from every draft version: all or none.',
-      requestBody: 'Records',
-      responses: { 204: 'Done' },
-      errors: [400, 403, 404],
-      handler: async (call) => {
-        await clients.packages.dissociate(
-          { packageId: param(call, 'id'), body: call.rawBody },
-          call.principal,
-        );
-        return noContent();
-      },
-    },
+    changeMembers('associate', 'Adds resource drafts to the context: all or none.'),
+    changeMembers(
+      'dissociate',
+      'Removes resources from the context and from every draft version: all or none.',
+    ),
   ];
 }
